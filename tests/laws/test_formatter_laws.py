@@ -15,7 +15,7 @@ from repositories import Repo
 
 from tests.bench import verdicts as bench
 from tests.formatters.tools import SOURCES, TOOLS, WRITTEN
-from yaadwatch.anchors.definitions import State, define, names
+from yaadwatch.anchors.definitions import State, define, is_only_laid_out, names
 
 SOAK = bool(os.environ.get("YAAD_SOAK"))
 RECORDED = [
@@ -317,7 +317,11 @@ NOT_EMBEDDED = [
     ("markdown`a (b); c`", "markdown`a b c`"),
 ]
 SQL = 'class A {{ String f() {{ return /* language=sql */ """\n{0}\n"""; }} }}'
+JAVA = SQL.replace("sql", "java")
 NOT_EMBEDDED_BLOCKS = [
+    ("a.java", JAVA, "class B { int c = (1 + 2) * 3; }", "class B { int c = 1 + 2 * 3; }"),
+    ("a.java", JAVA, "class B { int c = (1); } // d", "class B { int c = 1; } // e"),
+    ("a.java", JAVA, "class B { int c = (1 + 2) - 3;", "class B { int c = 1 + 2 - 3;"),
     ("a.java", SQL, "where (a or b) and c", "where a or b and c"),
     ("a.java", SQL, "a = 'x'", 'a = "x"'),
     ("a.java", SQL.replace("sql", "yaml"), "a:\n  b:\n    c: 1", "a:\n  b:\n  c: 1"),
@@ -342,6 +346,17 @@ def test_words_of_a_template_are_a_change(one, other):
     assert first.fingerprint != second.fingerprint
 
 
+def test_brackets_of_a_java_text_block_that_only_group_do_not_count():
+    pair = (
+        "class B { boolean c = (d - 1) > -1 && (e); }",
+        "class B {\n boolean c = d - 1 > -1 && e;\n}",
+    )
+    first, second = (define(JAVA.format(text).encode(), "a.java", "f") for text in pair)
+
+    assert first.state is State.FOUND
+    assert first.fingerprint == second.fingerprint
+
+
 @pytest.mark.parametrize(("path", "block", "one", "other"), NOT_EMBEDDED_BLOCKS)
 def test_signs_and_texts_of_a_text_block_are_a_change(path, block, one, other):
     first, second = (define(block.format(text).encode(), path, "f") for text in (one, other))
@@ -359,3 +374,108 @@ def test_a_template_made_to_be_slow_is_read_quickly(tag, piece):
     define(source, "a.ts", "f")
 
     assert time.process_time() - start < 5
+
+
+BROKEN = {
+    "a.cs": (
+        "class A {{\n string f() {{ return {0}; }}\n string g = {1};\n}}",
+        '"""\n x\n """',
+        '"" " x "" "',
+    ),
+    "a.c": ("int f(void)\n{{\n return {0};\n}}\nEACH(x) {1}\n", "{ 1; }", "{ 1;"),
+    "b.cpp": ("int f() {{ return {0}; }}\nint g() {{ {1} }}\n", "return 1;", "return (1;"),
+    "A.java": (
+        "class A {{\n int f() {{ return {0}; }}\n int g() {{ {1} }}\n}}",
+        "return 1;",
+        "return (1;",
+    ),
+}
+"""Files with a definition `f`, and what a tool put behind it that does not parse."""
+TERMS = st.lists(
+    st.sampled_from(("a", "b1", "f(2)", '"c  d"', "'e'", "7", "-a")), min_size=1, max_size=6
+)
+
+
+@pytest.mark.parametrize("path", BROKEN)
+@given(terms=TERMS, draw=st.data())
+def test_layout_of_a_file_that_no_longer_parses_is_no_change(path, terms, draw):
+    code, whole, broken = BROKEN[path]
+    blanks = st.sampled_from((" ", "  ", "\n", "\n\t"))
+    old = code.format(" + ".join(terms), whole)
+    laid_out = "".join(f"{term} +{draw.draw(blanks)}" for term in terms)
+    laid_out = laid_out.rstrip()
+    new = code.format(laid_out[:-1], broken)
+    other = draw.draw(st.sampled_from(terms))
+    changed = [new.replace(laid_out[:-1], text) for text in (f"{laid_out} 2", f"-{laid_out[:-1]}")]
+    changed += [new.replace("return", "return b(")]
+    changed += [new.replace('"c  d"', '"c d"', 1)] if other == '"c  d"' else []
+
+    assert is_only_laid_out(old.encode(), new.encode(), path, "f")
+    for one in changed:
+        assert not is_only_laid_out(old.encode(), one.encode(), path, "f")
+    for start, end in (("/* ", " */"), ("#if 0\n", "\n#endif\n")):
+        assert not is_only_laid_out(old.encode(), (start + new + end).encode(), path, "f")
+
+
+LAID_OUT = [
+    (
+        "a.cs",
+        "class A {\n int f = 3;\n int g = 1;\n}",
+        "class A {\n // int f = 3;\n int g = (1;\n}",
+        False,
+    ),
+    (
+        "a.c",
+        "#define f 1\nint a(void) { return 1; }\n",
+        "int a(void) { return 1; }\n{ #define f 1\n",
+        False,
+    ),
+    ("a.c", "#define f(x) x\nint a;\n", "#define f (x) x\nint a;\n", False),
+    ("a.c", "#define f 1\nint a;\n", "#define f 1 int a;\n", False),
+    ("a.c", "int f(void)\n{\n  return a - -b;\n}\n", "int f(void) { return a --b; }\n", False),
+    (
+        "a.c",
+        "#include <a>\n#include <b>\nint f(void)\n{\n return 1;\n}\n",
+        "#include <b>\n#include <a>\nint f(void) { return 1; }\n",
+        True,
+    ),
+    (
+        "a.c",
+        "#include <a>\n#include <b>\nint g;\nint f(void)\n{\n return 1;\n}\n",
+        "#include <b>\n#include <a>\nint g;\nint f(void) { return 1; }\n",
+        True,
+    ),
+    ("a.cs", 'class A { string f = "ab"; }', 'class A { string f = "a" +\n "b"; ', False),
+    ("a.cs", 'class A { string f = "ab"; }', 'class A { string f = "a" +\n "b"; }', True),
+    (
+        "a.cs",
+        "class A { int f() { return 1; } int f(int a) { return a; } }",
+        "class A { int f() { return 1; } int f(int a) { return 2; } }}",
+        False,
+    ),
+    (
+        "a.py",
+        "def f():\n    if a:\n        b()\n    c()\n",
+        "def f():\n    if a:\n        b()\n        c()\n(",
+        False,
+    ),
+    ("a.ts", "const f = () => {\n  return\n  a\n}\n", "const f = () => { return a }\n", False),
+    ("a.yaml", "f:\n  a:\n    b: 1\n", "f:\n  a:\n  b: 1\n", False),
+    ("a.txt", "f 1\n", "f  1\n", False),
+]
+
+
+@pytest.mark.parametrize(("path", "old", "new", "is_same"), LAID_OUT)
+def test_words_around_a_definition_decide_where_a_file_does_not_parse(path, old, new, is_same):
+    assert is_only_laid_out(old.encode(), new.encode(), path, "f") is is_same
+
+
+def test_file_made_to_be_slow_is_compared_quickly():
+    old = b"int f(void) { return 1; }\n"
+    start = time.process_time()
+
+    for piece in (b'"', b"'", b"#", b'" + ', b"/*", b"# define a"):
+        is_only_laid_out(old, piece * (500_000 // len(piece)), "a.c", "f")
+        is_only_laid_out(piece * (100_000 // len(piece)) + old, old, "a.c", "f")
+
+    assert time.process_time() - start < 10

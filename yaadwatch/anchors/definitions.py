@@ -30,6 +30,7 @@ __all__ = (
     "Named",
     "State",
     "define",
+    "is_only_laid_out",
     "language_of",
     "may_define",
     "names",
@@ -38,6 +39,13 @@ __all__ = (
 
 
 _BRACKETS = ((b"{", b"}"), (b"(", b")"), (b"[", b"]"))
+_PIECES = re.compile(
+    rb"\"(?:[^\"\\\n]|\\.){0,1000}+\"|'(?:[^'\\\n]|\\.){0,1000}+'|[\w\x80-\xff\0]+|/\*|\*/|//"
+    rb"|[<>=!]=|[=-]>|--|\+\+|&&|\|\||::|\?\?|[^\w\s\x80-\xff\0]"
+)
+_SPLIT_TEXT = re.compile(rb"\"\s*\+\s*\"")
+_DIRECTIVE = re.compile(rb"(?m)^[ \t]*#(?:[ \t]*define[ \t]+\w+(?=(\()?))?[^\n]*")
+_HIDES_CODE = (b"/*", b"*/", b"#")
 _CONFLICT = re.compile(rb"^<{7} .*?^>{7} [^\n]*", re.MULTILINE | re.DOTALL)
 
 
@@ -81,6 +89,46 @@ def define(source: bytes, path: str, symbol: str) -> Definition:
     if any(node.has_error for node in nodes) and not (language.has_macros and _is_closed(said)):
         return Definition(state=State.BROKEN)
     return _defined(nodes[0], said, source)
+
+
+def is_only_laid_out(old: bytes, new: bytes, path: str, symbol: str) -> bool:
+    """Return whether a definition has the same words in `new`, which the parser cannot read.
+
+    Some formatters write what does not parse. False in languages in which white space has a
+    meaning. Either all of the file has the same words, or each definition of the name stands
+    between the same words as often as before, and no comment or directive came or went around it.
+    """
+    language = language_of(path)
+    if language is None or not language.is_free_form:
+        return False
+    source = unified(old)
+    root = _root(source, language)
+    if root is None:
+        return False
+    then, now = _pieces(source), _pieces(unified(new))
+    if then == now:
+        return True
+    found = matching(list(parsing.definitions(root, source, language)), symbol)
+    if not found or any(then.count(one) != now.count(one) for one in _HIDES_CODE):
+        return False
+    joined = [b"\n".join((b"", *pieces, b"")) for pieces in (then, now)]
+    for one in found:
+        outer = one.shells[0] if one.shells else one.node
+        own = _pieces(source[outer.start_byte : outer.end_byte])
+        start = len(_pieces(source[: outer.start_byte]))
+        end = start + len(own)
+        piece = b"\n".join((b"", *then[max(0, start - 1) : end + 1], b""))
+        counts = [text.count(piece) for text in joined]
+        if then[start:end] != own or counts[0] != counts[1]:
+            return False
+    return True
+
+
+def _pieces(source: bytes) -> list[bytes]:
+    """Return the words and signs of a file; a directive of C ends with its line."""
+    source = _SPLIT_TEXT.sub(b"", source.replace(b"\0", b" ").replace(b"\\\n", b" "))
+    marked = _DIRECTIVE.sub(lambda found: found[0] + (b" \0( " if found[1] else b" \0 "), source)
+    return _PIECES.findall(marked)
 
 
 def parsed(source: bytes, path: str) -> "tuple[Node, bytes] | None":

@@ -82,6 +82,7 @@ class Language:
             sequence is compared, not the tree.
         nests: comments nest, and the grammar hangs on unclosed ones.
         indents: the grammar crashes at hundreds of levels of indentation.
+        is_free_form: white space and line ends outside of texts have no meaning.
         is_settings: it defines keys.
         normal_forms: by node type, rules for spellings that formatters change.
         wrappers: given root and source, yields the functions whose body is the whole module.
@@ -104,6 +105,7 @@ class Language:
     has_macros: bool = False
     nests: bool = False
     indents: bool = False
+    is_free_form: bool = False
     is_settings: bool = False
     normal_forms: Mapping[str, anchors_normal_forms.Rule] = field(default_factory=dict)
     wrappers: "Callable[[Node, bytes], Iterable[Node]] | None" = None
@@ -227,6 +229,7 @@ C = Language(
     rules=_C_RULES,
     strings=_C_STRINGS,
     has_macros=True,
+    is_free_form=True,
 )
 
 CPP = Language(
@@ -247,6 +250,7 @@ CPP = Language(
     },
     strings=_C_STRINGS,
     has_macros=True,
+    is_free_form=True,
 )
 
 

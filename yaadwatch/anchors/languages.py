@@ -179,6 +179,7 @@ JAVA = Language(
     comments=frozenset({"line_comment", "block_comment"}),
     dropped_in={kind: frozenset({";"}) for kind in _JAVA_BODIES},
     normal_forms=normal_others.JAVA,
+    is_free_form=True,
 )
 
 KOTLIN = Language(
@@ -246,6 +247,7 @@ C_SHARP = Language(
     ),
     comments=frozenset({"comment", "preproc_region", "preproc_endregion"}),
     normal_forms=normal_others.C_SHARP,
+    is_free_form=True,
 )
 
 PHP = Language(

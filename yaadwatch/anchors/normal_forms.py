@@ -211,9 +211,8 @@ def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     written = text(node, source)
     if written[:3] != b'"""' or b"\n" not in written:
         return [written]
-    start = node.start_byte
-    said = _LANGUAGE.search(source, max(0, start - 500), start)
-    if said is not None and (language := said[1].lower()) not in _INDENTED:
+    language = language_of_block(node, source)
+    if language and language not in _INDENTED:
         return [embedded(written[3:-3].replace(b"\0", b" "), language)]
     first, *lines = written.split(b"\n")
     depth = indentation(lines)
@@ -221,6 +220,13 @@ def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     if lines[-1].strip() == b'"""':
         lines[-1] = b'"""'  # where it is deeper than the text, that says nothing
     return [b"\n".join([first.rstrip(), *lines])]
+
+
+def language_of_block(node: "Node", source: bytes) -> bytes:
+    """Return the language that a comment before a text gives it, in lower case; b"" for none."""
+    start = node.start_byte
+    said = _LANGUAGE.search(source, max(0, start - 500), start)
+    return said[1].lower() if said is not None else b""
 
 
 def raw(node: "Node", source: bytes) -> "list[Node | bytes] | None":

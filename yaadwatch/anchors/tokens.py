@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from yaadwatch.anchors import normal_forms
 from yaadwatch.anchors.language import Language, Role, Rule, rules_by_type
 from yaadwatch.anchors.naming import Kind
-from yaadwatch.anchors.parsing import Found
+from yaadwatch.anchors.parsing import Found, grammar, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -125,6 +125,8 @@ class _Reader:
                 yield from _WORDS_OF_C.findall(item) if is_flat else (item,)
             elif is_outline and item != top and self._is_member(item):
                 continue
+            elif item.type == "string_literal" and (own := self._own_code(item)):
+                yield own
             elif (form := normal_forms.get(item.type)) is not None and (
                 parts := form(item, self._source)
             ) is not None:
@@ -142,6 +144,30 @@ class _Reader:
                 stack.extend(() if is_flat else (b">",))
                 stack.extend(reversed(inside))
                 stack.extend(() if is_flat else (b"<" + item.type.encode(),))
+
+    def _own_code(self, text_block: "Node") -> bytes:
+        """Return a text block in the language of its file, as words and as its tree.
+
+        Brackets that only group count in the tree alone. b"" where it is no such text.
+        """
+        language = self._language
+        said = normal_forms.language_of_block(text_block, self._source)
+        written = self._text(text_block)
+        if said != language.title.lower().encode() or written[:3] != b'"""':
+            return b""
+        code = written[3:-3]
+        root = parse(code, grammar(language.module, language.function))
+        if root is None or root.has_error:
+            return b""
+        bare = bytearray(code)
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            stack.extend(node.children)
+            if node.type == "parenthesized_expression":
+                bare[node.start_byte] = bare[node.end_byte - 1] = ord(" ")
+        words = normal_forms.embedded(bytes(bare).replace(b"\0", b" "), said)
+        return b"\0".join((words, *_Reader(code, language).tokens(root)))
 
     def _string(self, node: "Node") -> list["Node | bytes"]:
         """Return the constant pieces of a string as written, and the code between them."""

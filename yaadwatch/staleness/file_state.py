@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from yaadwatch.anchors import definitions
 from yaadwatch.anchors.definitions import State, language_of
+from yaadwatch.anchors.naming import parts_of
 from yaadwatch.model.anchors import Anchor, Method
 from yaadwatch.model.settings import DEFINITIONS_MAX, SYMBOL_FILES_MAX, WORD_FILES_MAX
 from yaadwatch.repo.attributes import object_id
@@ -16,7 +17,7 @@ from yaadwatch.staleness.commits import AtHead, is_ours
 from yaadwatch.staleness.git_queries import History
 from yaadwatch.staleness.verdict import Seen, Span
 from yaadwatch.staleness.worktree import View, WorkTree
-from yaadwatch.text.quoting import as_name
+from yaadwatch.text.quoting import as_name, as_names
 from yaadwatch.text.words import cached
 
 _PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
@@ -162,6 +163,10 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
         named = place if language_of(place) is not None else anchor.path
         definition = definitions.define(data, named, anchor.symbol)
         if definition.state is State.BROKEN:
+            old = _anchored_bytes(anchor, head.history)
+            if old is not None and definitions.is_only_laid_out(old, data, named, anchor.symbol):
+                line = definitions.locate(data.decode("utf-8", "replace"), anchor.symbol)
+                return Seen(place=place, span=Span.SAME, line=line)
             language = language_of(named)
             title = language.title if language is not None else "what it was"
             return Seen(unknown=f"{as_name(place)} does not parse as {title} at the moment")
@@ -180,18 +185,31 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
     went = _went(anchor, Seen(place=place, span=Span.MISSING), view, head)
     if anchor.method is not Method.TREE or went.elsewhere:
         return went
-    return _provided(anchor, place, data, view) or went
+    return _provided(anchor, place, data, view, head) or went
 
 
-def _provided(anchor: Anchor, place: str, data: bytes, view: View) -> Seen | None:
-    """Return the state of a definition that the file inherits or re-exports; None if neither."""
+def _provided(anchor: Anchor, place: str, data: bytes, view: View, head: AtHead) -> Seen | None:
+    """Return the state of a definition that the file inherits or re-exports; None if neither.
+
+    Unknown if the file now passes on all of a package whose code is not here.
+    """
     found = successors.member(data, place, anchor.symbol)
     if found is not None:
         same = found.fingerprint == anchor.fingerprint
         return Seen(place=place, span=Span.SAME if same else Span.DIFFERENT, line=found.line)
     if successors.is_passed_on(place, anchor.symbol, view.read):
         return Seen(place=place, span=Span.DIFFERENT)
-    return None
+    if len(parts_of(anchor.symbol)) > 1 or b"*" not in data:
+        return None
+    old = _anchored_bytes(anchor, head.history)
+    now = successors.packages_passed_on(data, place, view.read)
+    new = now - successors.packages_passed_on(old or b"", anchor.path, view.read)
+    if old is None or not new:
+        return None
+    return Seen(
+        unknown=f"{as_name(place)} does not define {anchor.symbol} any more, but passes on all of "
+        f"{as_names(sorted(new), 3)}, which is not in this repository and may define it"
+    )
 
 
 def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:

@@ -178,8 +178,10 @@ def now_in_place(
     if not places:
         found = (_place(old, at) for at, one in enumerate(old) if one.number == number)
         places = tuple(filter(None, found))
-    calculated = {_calculation(old, at) for at, one in enumerate(old) if one.number == number}
-    here = _in_places(places, new, now[1], number, calculated or {()})
+    stood = [at for at, one in enumerate(old) if one.number == number]
+    calculated = {_calculation(old, at) for at in stood}
+    is_above = bool(stood) and all(_is_lower_bound(old, at) for at in stood)
+    here = _in_places(places, new, now[1], number, calculated or {()}, is_above=is_above)
     if number in here:
         return None
     kept = _in_places(places, old, then[1], number, calculated) if then is not None else frozenset()
@@ -201,11 +203,14 @@ def _in_places(
     source: str,
     number: str,
     calculations: Set[tuple[str, ...]],
+    *,
+    is_above: bool = False,
 ) -> frozenset[str]:
     """Return what stands in places of a definition: numbers, and names without a known number.
 
     The number itself is there also as another argument, or in another comparison of that name.
     Another number is '' unless it is calculated with what the number was (`30 * time.Second`).
+    `is_above`: what was compared with the number had to be above it.
     """
     names = {_name_of(place) for place in places}
     found = set()
@@ -219,26 +224,38 @@ def _in_places(
         if place in places or value == number:
             found.add(value)
         if one.number:
-            same = _same_bound(tokens, at, place, value)
+            same = _same_bound(tokens, at, place, value, is_above=is_above)
             found |= {number for other, number in same if other in places}
     return frozenset(found)
 
 
 def _same_bound(
-    tokens: Sequence[_Token], at: int, place: str, value: str
+    tokens: Sequence[_Token], at: int, place: str, value: str, *, is_above: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield equivalent forms of a bound: `i <= 3` is `i < 4`, `range(2, 5)` is `range(3)`."""
+    """Yield equivalent forms of a bound: `i <= 3` is `i < 4`, `range(2, 5)` is `range(3)`.
+
+    `i >= 4` is `i > 3` where the bound was such a one before, `is_above`.
+    """
     if not value.isdecimal():
         return
     before = [one.text for one in tokens[max(at - 3, 0) : at]]
-    if ">" not in before and place.endswith(("<=", "..=")):
-        yield place[:-1], str(int(value) + 1)
-    elif ">" not in before and place.endswith(("<", "..")):
-        yield f"{place}=", str(int(value) - 1)
+    step = 0 if ">" in before else 1
+    if is_above and _is_lower_bound(tokens, at):
+        step = -1
+    if step and place.endswith(("<=", "..=")):
+        yield place[:-1], str(int(value) + step)
+    elif step and place.endswith(("<", "..")):
+        yield f"{place}=", str(int(value) - step)
     name = _name_of(place)
     is_end = place == f"{name}(1" and name in _FROM_TO and _is_last_argument(tokens, at)
     if is_end and before[0] == "(" and before[1].isdecimal():
         yield f"{name}(0", str(int(value) - int(before[1]))
+
+
+def _is_lower_bound(tokens: Sequence[_Token], at: int) -> bool:
+    """Return whether a token stands behind `>` or `>=`."""
+    signs = [one.text for one in tokens[max(at - 2, 0) : at]]
+    return signs[-1:] == [">"] or signs == [">", "="]
 
 
 def _name_of(place: str) -> str:

@@ -316,6 +316,20 @@ def is_passed_on(path: str, symbol: str, read: Callable[[str], bytes | None]) ->
     return False
 
 
+def packages_passed_on(data: bytes, path: str, read: Callable[[str], bytes | None]) -> set[str]:
+    """Return the modules outside the repository of which a file passes on every name.
+
+    Args:
+        data: the file.
+        path: its path, from which its modules are found.
+        read: returns what a file of the repository says; None where there is none.
+    """
+    parsed = definitions.parsed(data, path)
+    whole = _passed_on(*parsed, path) if parsed is not None else ()
+    modules = {module for name, module in whole if name == "*"}
+    return {one for one in modules if all(read(file) is None for file in _files_of(one, path))}
+
+
 def _passed_on(root: "Node", source: bytes, path: str) -> "Iterator[tuple[str, str]]":
     """Yield the names that a file re-exports; with "*", a module that it re-exports whole."""
     lowered = path.lower()

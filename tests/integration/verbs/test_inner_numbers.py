@@ -25,6 +25,9 @@ def page():
 """
 FOR_GO = "func load() {{\n\tfor try := {}; try++ {{ get() }}\n}}\n"
 FOR_PY = "def load():\n    for attempt in {}:\n        get()\n"
+GIVES_UP_PY = "def load(tries):\n    if tries {}:\n        stop()\n"
+GIVES_UP_TS = "function load(tries: number) {{\n  if (tries {}) stop();\n}}\n"
+GIVES_UP_GO = "func load(tries int) {{\n\tif tries {} {{ stop() }}\n}}\n"
 COUNTED_PY = "def load():\n    tries = 0\n    while tries {}:\n        tries += 1\n"
 
 
@@ -154,6 +157,10 @@ def test_what_is_not_certainly_another_number_raises_nothing(repo, said, old, ne
         ("a.go", FOR_GO, "1; try <= 3", "1; try < 4"),
         ("a.go", FOR_GO, "1; try <= 3", "3; try >= 1"),
         ("a.go", FOR_GO, "0; try < 3", "3; try > 0"),
+        ("a.py", GIVES_UP_PY, "> 3", ">= 4"),
+        ("a.py", GIVES_UP_PY, ">= 3", "> 2"),
+        ("a.ts", GIVES_UP_TS, "> 3", ">= 4"),
+        ("a.go", FOR_GO, "0; try < 3", "5; try >= 3"),
         ("a.py", FOR_PY, "range(0, 3)", "range(3)"),
         ("a.py", FOR_PY, "range(3)", "range(2, 5)"),
         ("a.py", FOR_PY, "range(3)", "range(0, 5, 2)"),
@@ -210,6 +217,10 @@ def test_another_end_of_the_same_bound_is_flagged(repo, path, code, before, afte
         ("a.py", "def load():\n    while tries {}:\n        get()\n", "< 3", "<= 1", 2),
         ("a.py", COUNTED_PY, "<= 3", "< 5", 4),
         ("a.py", COUNTED_PY, "< 3", "<= 4", 5),
+        ("a.py", GIVES_UP_PY, "> 3", ">= 6", 5),
+        ("a.py", GIVES_UP_PY, ">= 3", "> 4", 5),
+        ("a.ts", GIVES_UP_TS, "> 3", ">= 5", 4),
+        ("a.go", GIVES_UP_GO, ">= 3", "> 6", 7),
         ("a.py", FOR_PY, "range(3)", "range(0, 5)", 5),
         ("a.py", FOR_PY, "range(0, 3)", "range(5)", 5),
         ("a.py", FOR_PY, "range(3)", "range(1, 6)", 5),

@@ -791,6 +791,38 @@ def test_what_does_not_parse_is_unknown_and_says_in_which_language(repo):
     assert "does not parse as Go" in repo.stale()["unknown"][0]["reason"]
 
 
+RAW_CS = 'class Net {\n  string FetchIt() {\n    return """\n    <a/>\n    """ + 3;\n  }\n}\n'
+LAID_OUT_CS = (
+    'class Net\n{\n  string FetchIt()\n  {\n    return "" "\n  <a />\n  "" " + 3;\n  }\n}\n'
+)
+SHORT_C = "int FetchIt(void) { return 3; }\nint other(void) { return FetchIt(); }\n"
+LAID_OUT_C = "int FetchIt(void)\n{\n  return 3;\n}\nint other(void)\n{\n  return FetchIt(;\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "laid_out"),
+    [
+        ("Net.cs", RAW_CS, LAID_OUT_CS),
+        (
+            "net.c",
+            f"#include <b>\n#include <a>\nint a;\n{SHORT_C}",
+            f"#include <a>\n#include <b>\nint a;\n{LAID_OUT_C}",
+        ),
+    ],
+)
+def test_a_definition_with_the_same_words_in_a_file_that_does_not_parse_is_not_flagged(
+    repo, path, old, laid_out
+):
+    repo.write(f"src/{path}", old)
+    repo.commit("first")
+    memory = repo.remember(f"`FetchIt()` in src/{path} gives three")
+
+    repo.write(f"src/{path}", laid_out)
+    assert repo.verdict(memory) in ("fresh", "touched")
+    repo.write(f"src/{path}", laid_out.replace("3", "4"))
+    assert repo.verdict(memory) in ("changed", "unknown")
+
+
 def test_a_script_that_lost_its_suffix_is_still_read_as_what_it_was(repo):
     repo.write("bin/net.sh", SHELL)
     repo.commit("script")

@@ -74,7 +74,6 @@ LOST = {
         "def read(row):\n    from rows_c import parse_row\n    return parse_row(row)\n",
     ),
     "import of a package": ("rows.py", PYTHON, "import rows_c.parse_row\n\nREST = 1\n"),
-    "all of another package": ("rows.ts", SCRIPT, f"{INNER}export * from 'rows'\n"),
     "renamed": ("rows.ts", SCRIPT, f"{INNER}export {{ inner as readRow }}\n"),
     "renamed away": (
         "rows.ts",
@@ -185,6 +184,36 @@ def test_a_name_that_the_file_passed_on_whole_lacks_is_gone(repo, how):
 def test_a_name_that_a_file_does_not_pass_on_is_gone(repo, how):
     name, before, now = LOST[how]
     assert after(repo, f"src/{name}", before, now, said_of(f"src/{name}")) == "gone"
+
+
+STAR_TS, STAR_PY = "export * from 'rows'\n", "from rows_c import *\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "now"),
+    [
+        ("rows.ts", SCRIPT, f"{INNER}{STAR_TS}"),
+        ("rows.js", SCRIPT, f"export * from '@acme/rows'\n{STAR_TS}"),
+        ("rows.py", PYTHON, f"{STAR_PY}\nREST = 1\n"),
+    ],
+)
+def test_a_name_that_another_package_may_have_is_unknown(repo, path, before, now):
+    path = f"src/{path}"
+    assert after(repo, path, before, now, said_of(path)) == "unknown"
+    assert "not in this repository and may define it" in repo.stale()["unknown"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "now"),
+    [
+        ("rows.ts", f"{SCRIPT}{STAR_TS}", f"{INNER}{STAR_TS}"),
+        ("rows.ts", SCRIPT, f"{INNER}export * as rows from 'rows'\n"),
+        ("rows.py", f"{STAR_PY}{PYTHON}", f"{STAR_PY}REST = 1\n"),
+    ],
+)
+def test_a_name_that_goes_beside_an_old_package_is_gone(repo, path, before, now):
+    path = f"src/{path}"
+    assert after(repo, path, before, now, said_of(path)) == "gone"
 
 
 @pytest.mark.parametrize("how", INHERITED)
