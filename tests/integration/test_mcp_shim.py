@@ -467,18 +467,35 @@ def ping(identity):
     return {"jsonrpc": "2.0", "id": identity, "method": "ping"}
 
 
-def test_each_request_of_a_batch_is_refused(served):
+def send_batch(agent, *frames):
+    agent.send(json.dumps(frames).encode() + b"\n")
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26"])
+def test_batch_is_answered_by_one_list(served, version):
+    with Agent() as agent:
+        agent.shake_hands(version=version)
+
+        send_batch(agent, 1, ping(7), {"jsonrpc": "2.0", "method": "notifications/initialized"})
+        send_batch(agent, ping("8"), ping("8"), {"jsonrpc": "2.0", "id": [], "method": "ping"})
+
+        assert [one["id"] for one in agent.hear()] == [None, 7]
+        assert sorted(str(one["id"]) for one in agent.hear()) == ["8", "8", "None"]
+        assert agent.answer(9, "ping")["result"] == {}
+
+
+def test_batch_is_answered_without_a_daemon_too(unusable):
     with Agent() as agent:
         agent.shake_hands()
+        call = {"name": "yaad_stale", "arguments": {}}
 
-        agent.send(json.dumps([ping(7), 1, ping("8")]).encode() + b"\n")
+        send_batch(
+            agent, ping(7), {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": call}
+        )
 
-        refused = [agent.hear() for _ in range(2)]
-        assert [(one["id"], one["error"]["code"]) for one in refused] == [
-            (7, -32600),
-            ("8", -32600),
-        ]
-        assert agent.answer(9, "ping")["result"] == {}
+        heard = {one["id"]: one["result"] for one in agent.hear()}
+        assert heard[7] == {}
+        assert heard[8]["isError"]
 
 
 def test_request_whose_id_is_in_use_is_answered_after_the_first(served):

@@ -69,13 +69,35 @@ WIDE_READS = {
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 
 
+class Batch:
+    """Messages that came as one list, and the answers to them so far.
+
+    `waits`: the answers that are missing, and 1 while its messages are still being read.
+    """
+
+    __slots__ = ("answers", "waits")
+
+    def __init__(self) -> None:
+        self.answers: list[bytes] = []
+        self.waits = 1
+
+    def whole(self) -> bytes:
+        """Return the line with all answers; empty while one is missing, or when none is due."""
+        if self.waits or not self.answers:
+            return b""
+        return b"[" + b",".join(self.answers) + b"]\n"
+
+
 class PendingRequest:
     """A request that waits for its answer."""
 
-    __slots__ = ("due_s", "frame", "line", "method", "params", "patience_s", "tries")
+    __slots__ = ("batch", "due_s", "frame", "line", "method", "params", "patience_s", "tries")
 
-    def __init__(self, frame: "dict[str, Any]", line: bytes) -> None:
+    def __init__(self, frame: "dict[str, Any]", line: bytes, batch: "Batch | None" = None) -> None:
         self.frame = frame
+        self.batch = batch
+        if batch is not None:
+            batch.waits += 1
         self.line = line
         self.method = str(frame["method"])
         self.params = params_of(frame)
@@ -264,25 +286,39 @@ class Shim:
     def _from_agent(self, line: bytes) -> None:
         frame = frame_of(line)
         if isinstance(frame, list) and frame:
-            for one in frame:
-                if isinstance(one, dict) and "id" in one:
-                    self._refuse(one["id"], -32600, "Batches are not taken: one message a line.")
-            return
-        if not isinstance(frame, dict):
+            self._take_batch(frame)
+        elif isinstance(frame, dict):
+            self._take(frame, line)
+        else:
             self._refuse(None, -32700, "A line must be one JSON object.")
-            return
+
+    def _take_batch(self, frames: "list[Any]") -> None:
+        """Take the messages one by one; their answers are one line, a list.
+
+        Versions of the protocol up to 2025-03-26 have batches.
+        """
+        batch = Batch()
+        for frame in frames:
+            if isinstance(frame, dict):
+                self._take(frame, line_of(frame), batch)
+            else:
+                self._refuse(None, -32600, "A message must be an object.", batch)
+        batch.waits -= 1
+        self._to_agent(batch.whole())
+
+    def _take(self, frame: "dict[str, Any]", line: bytes, batch: "Batch | None" = None) -> None:
         method, identity = frame.get("method"), frame.get("id")
         if len(line) > LINE_BYTES_MAX:
             message = f"The line has {len(line)} bytes; {LINE_BYTES_MAX} is the limit."
-            self._refuse(identity, -32600, message)
+            self._refuse(identity, -32600, message, batch)
         elif not isinstance(method, str):
             self._to_daemon(line)
         elif "id" not in frame:
             self._notice(method, frame, line)
         elif isinstance(identity, bool) or not isinstance(identity, int | str):
-            self._refuse(None, -32600, "id must be a number or text.")
+            self._refuse(None, -32600, "id must be a number or text.", batch)
         else:
-            asked = PendingRequest(frame, line)
+            asked = PendingRequest(frame, line, batch)
             if identity in self._pending:
                 self._held.append(asked)  # an id that is in use: asked once the first is answered
             else:
@@ -327,14 +363,25 @@ class Shim:
     def _tell_agent(self, frame: "dict[str, Any]") -> None:
         self._to_agent(line_of(_RPC | frame))
 
-    def _refuse(self, identity: object, code: int, message: str) -> None:
-        self._tell_agent({"id": identity, "error": {"code": code, "message": message}})
+    def _refuse(
+        self, identity: object, code: int, message: str, batch: "Batch | None" = None
+    ) -> None:
+        frame = {"id": identity, "error": {"code": code, "message": message}}
+        if batch is None:
+            self._tell_agent(frame)
+        else:
+            batch.answers.append(line_of(_RPC | frame).strip())
 
     def _reply(self, asked: PendingRequest, line: bytes) -> None:
         """Answer an open request, or drop it (b""); then send the held requests."""
         identity = asked.frame["id"]
         del self._pending[identity]
-        self._to_agent(line)
+        if asked.batch is None:
+            self._to_agent(line)
+        else:
+            asked.batch.waits -= 1
+            asked.batch.answers += [line.strip()] if line else []
+            self._to_agent(asked.batch.whole())
         held = next((one for one in self._held if one.frame["id"] == identity), None)
         if held is not None:
             self._held.remove(held)
