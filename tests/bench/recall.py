@@ -16,7 +16,6 @@ from pathlib import Path
 
 from tests.bench import growth, retrieval
 from tests.bench.retrieval import Query
-from yaadwatch.db import vectors
 from yaadwatch.recall import vectors as recall_vectors
 from yaadwatch.system import processes
 
@@ -79,11 +78,7 @@ def parts(home, call, queries):
             before = time.process_time() + processes.cpu_s(worker.pid)
             recall_vectors.nearest(home, space.db, query.text, limit=NEAREST)
             costs.append(1000 * (time.process_time() + processes.cpu_s(worker.pid) - before))
-        print(f"  the nearest {NEAREST} by the worker, question known or not: {spent(costs)} ms")
-        before = time.process_time()
-        _, rows = space.db.read(vectors.rows, model.space, model.dimensions)
-        took = 1000 * (time.process_time() - before)
-    print(f"  reading a copy for the worker: {took:.1f} ms, {len(rows) / 2**20:.1f} MiB")
+        print(f"  the nearest {NEAREST}, question known or not: {spent(costs)} ms")
     print(f"  the worker: {rss:.0f} MiB")
 
 

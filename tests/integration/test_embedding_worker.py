@@ -15,7 +15,7 @@ from waiting import wait_until
 
 from yaadwatch.system import embedding_process, embedding_sources
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.embedding_process import NotEmbedded, Stock, Worker, Workers
+from yaadwatch.system.embedding_process import NotEmbedded, Worker, Workers
 
 extras.require("onnxruntime", "tokenizers")
 
@@ -75,21 +75,13 @@ def test_a_model_in_a_folder_names_its_space_after_its_weights(start, tmp_path):
     assert {size for _, size in spaces} == {DIMENSIONS}
 
 
-NOTHING = Stock(key="", stamp=0, rows=lambda: (0, b""))
-
-
-def ask(worker, text, wait_s):
-    """Return what is near in an empty store; None when the worker did not answer."""
-    return worker.near(text, NOTHING, 1, wait_s)
-
-
 def test_a_cold_worker_is_not_waited_for_but_warmed(start):
     worker = start()
 
-    assert ask(worker, "the red car", PATIENCE_S) is None
+    assert worker.question("the red car", PATIENCE_S) is None
 
     wait_until(lambda: worker.state == "warm", "warming up")
-    assert ask(worker, "the red car", PATIENCE_S) == []
+    assert worker.question("the red car", PATIENCE_S)
 
 
 def test_a_worker_that_is_idle_ends_and_the_next_one_is_another(start):
@@ -112,7 +104,7 @@ def test_a_worker_that_is_killed_is_one_line_in_the_log_and_no_answer(start, cap
     wait_until(lambda: worker.state == "broken", "the end of the worker")
 
     assert worker.why == "it was ended by signal 9"
-    assert ask(worker, "car", PATIENCE_S) is None
+    assert worker.question("car", PATIENCE_S) is None
     assert worker.state == "broken"  # not at once again
     with pytest.raises(NotEmbedded, match="signal 9"):
         worker.embed(["car"], wait_s=PATIENCE_S)
@@ -174,7 +166,7 @@ def test_questions_come_before_texts_that_can_wait(start):
 
     filling = threading.Thread(target=fill)
     filling.start()
-    assert ask(worker, "the red car", PATIENCE_S) == []
+    assert worker.question("the red car", PATIENCE_S)
     ends["question"] = time.monotonic()
     filling.join()
 
@@ -212,7 +204,7 @@ def test_what_was_asked_goes_with_the_workers_and_the_next_gets_a_new_one(folder
     workers = Workers(LONG_S, Clock())
     worker = workers.of(str(folder))
     worker.meet(PATIENCE_S)
-    assert ask(worker, "car", PATIENCE_S) == []
+    assert worker.question("car", PATIENCE_S)
     pid = worker.pid
 
     workers.forget_all()

@@ -67,7 +67,6 @@ STAYS: Final = {
     "nodes_fts": "rebuilt from the nodes",
     "sessions_fts": "rebuilt from the sessions",
     "embeddings": "rebuilt from the nodes",
-    "embedding_stamps": "how the vectors of this store stand",
     "embedding_models": "which models this machine has",
 }
 """Tables that are not exported, and why."""

@@ -1,8 +1,14 @@
-"""Store embedding vectors and models. Vectors are signed bytes; the worker compares them."""
+"""Store embedding vectors and models, and search for the nearest vectors with sqlite-vec.
+
+Vectors are signed bytes.
+"""
 
 import hashlib
+import importlib.util
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import Final
 
 import apsw
 
@@ -114,31 +120,61 @@ def put(
     return kept
 
 
-class Stamp(NamedTuple):
-    """The number of vectors of a space, and a number that changes with every change to them."""
+def nearest(
+    conn: apsw.Connection, space: str, vector: bytes, limit: int
+) -> list[tuple[int, float]]:
+    """Return the numbers of the `limit` memories nearest to `vector`, with cosines from -1 to 1.
 
-    stamp: int
-    vectors: int
-
-
-def stamp(conn: apsw.Connection, space: str) -> Stamp:
-    """Return the stamp of a space."""
-    found = conn.execute(
-        "SELECT stamp, vectors FROM embedding_stamps WHERE space = ?", (space,)
-    ).fetchone()
-    return Stamp(0, 0) if found is None else Stamp(*found)
-
-
-def rows(conn: apsw.Connection, space: str, dimensions: int) -> tuple[int, bytes]:
-    """Return the stamp of a space and its vectors: for each the number of its memory in 8 bytes,
-    little-endian, and one byte per dimension.
+    Best first, of equals the lower number. Vectors of another length are skipped. Empty without
+    sqlite-vec, and for a vector that is zero.
     """
+    if not any(vector) or not _extend(conn):
+        return []
     found = conn.execute(
-        "SELECT node, vector FROM embeddings WHERE space = ? AND length(vector) = ? ORDER BY node",
-        (space, dimensions),
+        """
+        SELECT node,
+               coalesce(vec_distance_cosine(vec_int8(vector), vec_int8(:vector)), 2.0) AS distance
+          FROM embeddings
+         WHERE space = :space AND length(vector) = :length
+         ORDER BY distance, node
+         LIMIT :limit
+        """,
+        {"space": space, "vector": vector, "length": len(vector), "limit": limit},
     )
-    vectors = (node.to_bytes(8, "little") + vector for node, vector in found)
-    return stamp(conn, space).stamp, b"".join(vectors)
+    return [(node, 1.0 - distance) for node, distance in found]
+
+
+def _extend(conn: apsw.Connection) -> bool:
+    """Load sqlite-vec into a connection; return whether it is there.
+
+    Extensions can be loaded for that moment only, and never from SQL.
+    """
+    known = "SELECT 1 FROM pragma_function_list WHERE name = 'vec_distance_cosine' LIMIT 1"
+    if conn.execute(known).get is not None:
+        return True
+    path = extension()
+    if path is None:
+        return False
+    conn.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1)
+    try:
+        conn.load_extension(path)
+    except apsw.ExtensionLoadingError:
+        return False
+    finally:
+        conn.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0)
+    return True
+
+
+@cache
+def extension() -> str | None:
+    """Return the path of sqlite-vec without its suffix; None when it is not installed.
+
+    Its package is not imported, because that would load the standard library's own SQLite.
+    """
+    found = importlib.util.find_spec("sqlite_vec")
+    if found is None or found.origin is None:
+        return None
+    return str(Path(found.origin).with_name("vec0"))
 
 
 def count(conn: apsw.Connection, space: str) -> int:

@@ -27,7 +27,6 @@ from yaadwatch.model.settings import (
     QUESTION_WAIT_MS,
 )
 from yaadwatch.system import embedding_sources, processes
-from yaadwatch.system.embedding_process import Stock
 from yaadwatch.workspace.workspace import Call, Home
 
 
@@ -50,22 +49,16 @@ def nearest(
         broken, or slow: the caller then uses words. A cold worker is started for the next question.
     """
     model = active(home)
-    if model is None:
+    if model is None or db_vectors.extension() is None:
         return None
     try:
         worker = home.vectors.of(model.name)
     except YaadError:  # the model is not on this machine any more
         return None
-    held = db.read(db_vectors.stamp, model.space)
-    if held.vectors == 0 and worker.state == "warm":
-        return []
-    stock = Stock(
-        key=f"{db.path} {model.space}",
-        stamp=held.stamp,
-        rows=lambda: db.read(db_vectors.rows, model.space, model.dimensions),
-    )
-    found = worker.near(text, stock, limit, QUESTION_WAIT_MS / 1000)
-    return found if worker.space == model.space else None
+    vector = worker.question(text, QUESTION_WAIT_MS / 1000)
+    if vector is None or worker.space != model.space:
+        return None
+    return db.read(db_vectors.nearest, model.space, vector, limit)
 
 
 def active(home: Home) -> Model | None:
@@ -248,8 +241,14 @@ def embed_enable(home: Home, call: Call, ask: EmbedEnable) -> dict[str, object]:
 
     Raises:
         YaadError: NOT_FOUND, with what would have to be fetched, when it is not on this machine;
-            UNAVAILABLE when it does not run. Nothing was changed.
+            UNAVAILABLE when it does not run, or sqlite-vec is not installed. Nothing was changed.
     """
+    if db_vectors.extension() is None:
+        raise YaadError(
+            Code.UNAVAILABLE,
+            "sqlite-vec, which compares vectors, is not installed; nothing was enabled.",
+            hint="pip install sqlite-vec (there is no build of it for musl, as in Alpine Linux)",
+        )
     name = ask.model or _installed()
     home.vectors.forget(name)
     space, dimensions = home.vectors.of(name).meet(120.0)

@@ -17,13 +17,12 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import IO, Final, Literal
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import embedding_sources, processes
 from yaadwatch.system.clock import Clock
-from yaadwatch.system.embedding_sources import FOUND_BYTES, NODE_BYTES, Source
+from yaadwatch.system.embedding_sources import Source
 
 Head = dict[str, object]
 PART_BYTES_MAX: Final = 8 * 1024 * 1024
@@ -95,13 +94,9 @@ State = Literal["cold", "starting", "warm", "broken"]
 FIRST_PAUSE_S: Final = 5.0
 """Pause before a broken worker is started again; doubled at each further failure."""
 PAUSE_S_MAX: Final = 600.0
-STOCK_PART_BYTES: Final = 4 * 1024 * 1024
-STOCK_WAIT_S: Final = 5.0
-"""The vectors of a store go to the worker in parts of so many bytes, each in so long."""
 QUESTIONS_KEPT: Final = 32
 """Vectors of questions that are remembered: one question goes to several stores."""
 _END_S: Final = 1.0
-_FOUND: Final = struct.Struct("<qf")
 _STDERR_BYTES: Final = 4_096
 """Of what a worker wrote to its standard error, the end that is looked at."""
 _PASSED_ON: Final = ("HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
@@ -118,29 +113,6 @@ _SETTINGS: Final = {
 """No model library goes to the network, and none takes more than one thread."""
 
 _log: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stock:
-    """The vectors of a store, which a worker holds a copy of.
-
-    Args:
-        key: which store, and which space of it.
-        stamp: another one after each change.
-        rows: returns the stamp and, for each memory, its number in 8 bytes and its vector.
-    """
-
-    key: str
-    stamp: int
-    rows: Callable[[], tuple[int, bytes]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
-    """The answer to a request; `found` is None when the worker lacks the vectors of that store."""
-
-    vectors: list[bytes]
-    found: list[tuple[int, float]] | None
 
 
 class NotEmbedded(YaadError):
@@ -167,7 +139,7 @@ class Worker:
         self._changed = threading.Condition()
         self._writing = threading.Lock()
         self._numbers = itertools.count(1)
-        self._answers: dict[int, _Answer | None] = {}
+        self._answers: dict[int, list[bytes] | None] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._thread: threading.Thread | None = None
         self._state: State = "cold"
@@ -217,63 +189,27 @@ class Worker:
         with self._changed:
             self._start()
 
-    def _keep(self, text: str, vector: bytes) -> None:
-        """Cache the vector of a query, evicting the least recently used."""
-        with self._changed:
-            self._asked[text] = vector
-            self._asked.move_to_end(text)
-            if len(self._asked) > QUESTIONS_KEPT:
-                self._asked.popitem(last=False)
+    def question(self, text: str, wait_s: float) -> bytes | None:
+        """Return the vector of a question; None when the worker is not warm, or not that quick.
 
-    def near(
-        self, text: str, stock: Stock, limit: int, wait_s: float
-    ) -> list[tuple[int, float]] | None:
-        """Return the numbers of what is nearest to a question in a store, with cosines, best first;
-        None when the worker is not warm, or not that quick.
-
-        A cold worker is started for the next question. One that lacks the vectors of the store, or
-        has them as they were, is sent them first; for that there is more time, because it is rare.
-
-        Args:
-            text: the question; the vector of a recent one is cached.
-            stock: the vectors of the store.
-            limit: memories at most.
-            wait_s: the patience of the caller.
+        A cold worker is started for the next question. The vector of a recent one is cached.
         """
         if self._state != "warm":
             self.warm_up()
             return None
         with self._changed:
             vector = self._asked.get(text)
-        try:
-            texts = [text] if vector is None else []
-            head: Head = {"texts": texts, "urgent": True, "stock": stock.key}
-            head |= {"stamp": stock.stamp, "limit": limit}
-            answer = self._exchange(head, vector or b"", wait_s=wait_s, expected=len(texts))
-            vector = vector or answer.vectors[0]
-            self._keep(text, vector)
-            if answer.found is None:
-                stamp, rows = stock.rows()
-                self._hand_over(stock.key, stamp, rows)
-                head |= {"texts": [], "stamp": stamp}
-                answer = self._exchange(head, vector, wait_s=wait_s, expected=0)
-        except NotEmbedded:
-            return None
-        return answer.found
-
-    def _hand_over(self, key: str, stamp: int, rows: bytes) -> None:
-        """Send the vectors of a store, in parts that fit into frames."""
-        size = NODE_BYTES + self._dimensions
-        step = STOCK_PART_BYTES // size * size
+        if vector is None:
+            try:
+                vector = self.embed([text], wait_s=wait_s, urgent=True)[0]
+            except NotEmbedded:
+                return None
         with self._changed:
-            process = self._process
-        if process is None:
-            raise _not_embedded("The worker has just ended.")
-        for at in range(0, max(len(rows), 1), step):
-            head: Head = {"stock": key, "stamp": stamp, "urgent": True}
-            head["last"] = at + step >= len(rows)
-            until = self._clock.monotonic_s() + STOCK_WAIT_S
-            self._send(process, encode(head, rows[at : at + step]), until)
+            self._asked[text] = vector
+            self._asked.move_to_end(text)
+            if len(self._asked) > QUESTIONS_KEPT:
+                self._asked.popitem(last=False)
+        return vector
 
     def embed(self, texts: Sequence[str], *, wait_s: float, urgent: bool = False) -> list[bytes]:
         """Return the vectors of `texts`; start the process if there is none.
@@ -286,15 +222,6 @@ class Worker:
         Raises:
             NotEmbedded: they were not had in time.
         """
-        head: Head = {"texts": list(texts), "urgent": urgent}
-        return self._exchange(head, b"", wait_s=wait_s, expected=len(texts)).vectors
-
-    def _exchange(self, head: Head, body: bytes, *, wait_s: float, expected: int) -> _Answer:
-        """Send a request, and return its answer with so many vectors.
-
-        Raises:
-            NotEmbedded: it was not had in time.
-        """
         until = self._clock.monotonic_s() + wait_s
         with self._changed:
             self._start()
@@ -302,8 +229,10 @@ class Worker:
             number = next(self._numbers)
             self._answers[number] = None
         try:
-            self._send(process, encode({"id": number} | head, body), until)
-            return self._wait_for(number, process, until, expected)
+            self._send(
+                process, encode({"id": number, "texts": list(texts), "urgent": urgent}), until
+            )
+            return self._wait_for(number, process, until, len(texts))
         finally:
             with self._changed:
                 self._answers.pop(number, None)
@@ -362,7 +291,7 @@ class Worker:
 
     def _wait_for(
         self, number: int, process: subprocess.Popen[bytes], until: float, expected: int
-    ) -> _Answer:
+    ) -> list[bytes]:
         with self._changed:
             while (found := self._answers.get(number)) is None:
                 left = until - self._clock.monotonic_s()
@@ -371,8 +300,8 @@ class Worker:
                 if left <= 0:
                     raise _not_embedded("The worker took too long.")
                 self._changed.wait(left)
-        if len(found.vectors) != expected:
-            raise _not_embedded(f"{len(found.vectors)} vectors were made of {expected} texts.")
+        if len(found) != expected:
+            raise _not_embedded(f"{len(found)} vectors were made of {expected} texts.")
         return found
 
     def _live(self) -> None:
@@ -423,20 +352,14 @@ class Worker:
                 self._space, self._dimensions = space, dimensions
                 self._state, self._why = "warm", ""
             else:
-                number, made, near = head.get("id"), head.get("vectors"), head.get("found", -1)
-                if not isinstance(made, int) or not isinstance(near, int):
+                number, made, size = head.get("id"), head.get("vectors"), self._dimensions
+                if not isinstance(made, int):
                     return "it does not say what it made"
-                end = made * self._dimensions
-                if made < 0 or len(body) != end + max(near, 0) * FOUND_BYTES:
+                if made < 0 or len(body) != made * size:
                     return f"it made {len(body)} bytes of vectors"
                 if isinstance(number, int) and number in self._answers:
-                    size = self._dimensions
-                    vectors = [body[at : at + size] for at in range(0, end, size)]
-                    # As in `db.vectors`: 1 less a distance in single precision.
-                    found = [(node, 1.0 - far) for node, far in _FOUND.iter_unpack(body[end:])]
-                    self._answers[number] = _Answer(
-                        vectors=vectors, found=None if near < 0 else found
-                    )
+                    vectors = [body[at : at + size] for at in range(0, len(body), size)]
+                    self._answers[number] = vectors
                     self._failures = 0
             self._changed.notify_all()
         return ""

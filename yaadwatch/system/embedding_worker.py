@@ -3,9 +3,8 @@
 Only this process imports the libraries that run models: onnxruntime for an ONNX model with its
 tokenizer.json, PyTorch for a folder of sentence-transformers. It reads frames with texts from its
 standard input and writes frames with vectors to its standard output; output of the libraries goes
-to standard error. Queries come before texts that can wait. It also holds the vectors of stores, so
-that a search costs one product. It ends when idle, and at once when its parent is gone, even in the
-middle of work: its input closes then.
+to standard error. Queries come before texts that can wait. It ends when idle, and at once when its
+parent is gone, even in the middle of work: its input closes then.
 """
 
 import gzip
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from yaadwatch.system import embedding_process
-from yaadwatch.system.embedding_sources import Source, Stocks
+from yaadwatch.system.embedding_sources import Source
 
 MEMORY_BYTES_MAX: Final = 3 * 1024 * 1024 * 1024
 """Memory limit of the process, where the system has one; PyTorch needs about 1 GB."""
@@ -29,7 +28,7 @@ URGENT, CAN_WAIT = 0, 1
 _BROKEN: Final = 3
 """Its exit status when what it reads makes no sense."""
 
-Request = tuple[int, int, embedding_process.Head, bytes]
+Request = tuple[int, int, embedding_process.Head]
 """Sorted by how soon it is wanted, then by when it came."""
 
 
@@ -54,13 +53,12 @@ def main(arguments: Sequence[str]) -> int:
     dimensions = len(quantised(provider.embed("hello")))
     space = source.space or _space(source, provider.weights)
     _write(out, {"ready": True, "space": space, "dimensions": dimensions})
-    stocks = Stocks()
     while True:
         try:
             request = asked.get(timeout=idle_s)
         except queue.Empty:
             return 0
-        _answer(request, asked, out, provider=provider, dimensions=dimensions, stocks=stocks)
+        _answer(request, asked, out, provider=provider, dimensions=dimensions)
 
 
 def load(source: Source) -> Provider:
@@ -101,8 +99,8 @@ def _listen(asked: "queue.PriorityQueue[Request]") -> None:
         while (
             frame := embedding_process.read(lambda length: os.read(0, min(length, 65_536)))
         ) is not None:
-            head, body = frame
-            asked.put((URGENT if head.get("urgent") else CAN_WAIT, next(numbers), head, body))
+            head, _ = frame
+            asked.put((URGENT if head.get("urgent") else CAN_WAIT, next(numbers), head))
     except embedding_process.BadFrame as error:
         os.write(2, f"A frame makes no sense: {error}\n".encode())
         os._exit(_BROKEN)
@@ -116,32 +114,17 @@ def _answer(
     *,
     provider: Provider,
     dimensions: int,
-    stocks: Stocks,
 ) -> None:
-    """Answer one request, and more urgent ones between its texts.
-
-    The vectors of a store are stored without an answer. Neighbours of the first text, or of the
-    vector given instead of a text, follow the vectors in the answer.
-    """
-    priority, _, head, body = request
-    key, stamp = str(head.get("stock")), int(str(head.get("stamp", 0)))
-    if "last" in head:
-        stocks.take(key, stamp, body, dimensions, last=bool(head["last"]))
-        return
+    """Answer one request, and more urgent ones between its texts."""
+    priority, _, head = request
     texts = head.get("texts")
     vectors = []
     for text in texts if isinstance(texts, list) else []:
         while priority != URGENT and (sooner := _urgent(asked)) is not None:
-            _answer(sooner, asked, out, provider=provider, dimensions=dimensions, stocks=stocks)
+            _answer(sooner, asked, out, provider=provider, dimensions=dimensions)
         vector = quantised(provider.embed(str(text)))
         vectors.append(vector if len(vector) == dimensions else bytes(dimensions))
-    told: embedding_process.Head = {"id": head.get("id"), "vectors": len(vectors)}
-    if "stock" in head:
-        near = stocks.nearest(key, stamp, b"".join(vectors) or body, int(str(head["limit"])))
-        count, found = near or (-1, b"")
-        told["found"] = count
-        vectors.append(found)
-    _write(out, told, b"".join(vectors))
+    _write(out, {"id": head.get("id"), "vectors": len(vectors)}, b"".join(vectors))
 
 
 def _urgent(asked: "queue.PriorityQueue[Request]") -> Request | None:

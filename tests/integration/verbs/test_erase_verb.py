@@ -459,7 +459,6 @@ STRUCTURE = {
     "edges": {"from_node", "to_node", "kind"},
     "embedding_models": {"space", "name", "state"},
     "embeddings": {"space"},
-    "embedding_stamps": {"space"},
     "events": {"kind", "subject"},
     "file_snapshots": {"path", "name", "digest"},
     "file_watch": {

@@ -385,7 +385,7 @@ def test_how_the_vectors_of_a_store_stand_stays_there(full):
 
     assert not [table for table in answer["counts"] if table.startswith("embedding")]
     with there.db() as db:
-        assert db.read(vectors.stamp, "a-space").vectors == 0
+        assert db.read(vectors.count, "a-space") == 0
 
 
 def test_thousands_of_memories_go_out_and_come_in_without_a_limit(repo):

@@ -1,11 +1,14 @@
-"""Vectors are there for living memories as they read now; every way to search gives the same."""
+"""Vectors are there for living memories as they read now, and the nearest are found."""
 
+import math
 import struct
 from dataclasses import replace
 from datetime import timedelta
 
 import apsw
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from store_samples import NOW, empty_store, node
 
 from yaadwatch.db import nodes, vectors
@@ -36,9 +39,8 @@ def remember(conn, id, stored=None, **given):
 
 
 def held(conn):
-    """Return the numbers of the memories with a vector, as the worker gets them."""
-    _, rows = vectors.rows(conn, SPACE, 8)
-    return [number for number, _ in struct.iter_unpack("<q8s", rows)]
+    """Return the numbers of the memories with a vector."""
+    return sorted(number for number, _ in vectors.nearest(conn, SPACE, EAST, 100))
 
 
 def missing(conn, space=SPACE):
@@ -160,3 +162,55 @@ def test_of_the_kept_models_the_last_that_was_active_is_gone_back_to(conn):
     vectors.drop_model(conn, "new")
     assert vectors.in_state(conn, "kept").space == "old"
     assert [one.space for one in vectors.everything(conn)] == ["never", "old"]
+
+
+@st.composite
+def worlds(draw):
+    """Vectors of one length, many of them alike, and a question."""
+    size = draw(st.integers(8, 40))
+    one = st.lists(st.integers(-127, 127), min_size=size, max_size=size).filter(any)
+    kept = draw(st.lists(one, min_size=1, max_size=12))
+    return [*kept, *draw(st.lists(st.sampled_from(kept), max_size=4))], draw(one)
+
+
+def cosine(one, other):
+    dot = sum(a * b for a, b in zip(one, other, strict=True))
+    return dot / (math.hypot(*one) * math.hypot(*other))
+
+
+@given(worlds(), st.integers(1, 20))
+def test_the_nearest_are_those_with_the_largest_cosine(world, limit):
+    stored, asked = world
+    conn = empty_store()
+    for number, one in enumerate(stored):
+        remember(conn, f"n{number}", vector(*one))
+
+    found = vectors.nearest(conn, SPACE, vector(*asked), limit)
+
+    cosines = sorted((cosine(one, asked) for one in stored), reverse=True)[:limit]
+    assert [score for _, score in found] == pytest.approx(cosines, abs=1e-6)
+    assert found == sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def test_vectors_of_another_length_or_space_are_not_near(conn):
+    remember(conn, "a", EAST)
+    remember(conn, "b", bytes([127] * 9))
+    vectors.put(conn, "space-b", vectors.missing(conn, "space-b", ids=["b"]), [EAST])
+
+    assert vectors.nearest(conn, SPACE, EAST, 5) == [(1, 1.0)]
+    assert vectors.nearest(conn, SPACE, bytes(8), 5) == []
+
+
+def test_extensions_cannot_be_loaded_by_sql_afterwards(conn):
+    assert vectors.nearest(conn, SPACE, EAST, 5) == []
+
+    assert conn.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, -1) == 0
+    with pytest.raises(apsw.SQLError, match="not authorized"):
+        conn.execute("SELECT load_extension('anything')").fetchall()
+
+
+def test_an_extension_that_cannot_be_loaded_finds_nothing(conn, monkeypatch, tmp_path):
+    (tmp_path / "vec0.so").write_bytes(b"no library")
+    monkeypatch.setattr(vectors, "extension", lambda: str(tmp_path / "vec0"))
+
+    assert vectors.nearest(conn, SPACE, EAST, 5) == []

@@ -416,24 +416,6 @@ WHEN new.text IS NOT old.text OR new.archived_ms IS NOT NULL BEGIN
     DELETE FROM embeddings WHERE node = new.num;
 END;
 
--- The number of vectors of a space, and a stamp that every change of them renews: a cached copy compares it.
-CREATE TABLE embedding_stamps (
-    space   TEXT PRIMARY KEY,
-    stamp   INTEGER NOT NULL,             -- random, so that no backup brings an old one back
-    vectors INTEGER NOT NULL CHECK (vectors >= 0)
-) STRICT, WITHOUT ROWID;
-CREATE TRIGGER embeddings_added AFTER INSERT ON embeddings BEGIN
-    INSERT INTO embedding_stamps (space, stamp, vectors)
-    VALUES (new.space, random(), 1)
-        ON CONFLICT (space) DO UPDATE SET stamp = random(), vectors = vectors + 1;
-END;
-CREATE TRIGGER embeddings_changed AFTER UPDATE ON embeddings BEGIN
-    UPDATE embedding_stamps SET stamp = random() WHERE space = new.space;
-END;
-CREATE TRIGGER embeddings_gone AFTER DELETE ON embeddings BEGIN
-    UPDATE embedding_stamps SET stamp = random(), vectors = vectors - 1 WHERE space = old.space;
-END;
-
 -- An import. What it was made of stays where it was, and is not copied.
 CREATE TABLE imports (
     id      TEXT PRIMARY KEY,
