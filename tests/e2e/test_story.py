@@ -201,10 +201,45 @@ def test_two_daemons_cannot_run(machine, watched):
     pid = machine.pid()
 
     second = machine.run("daemon")
+    foreground = machine.run("up", watched.root)
 
-    assert second.status == 4
+    assert second.status == foreground.status == 4
     assert str(pid) in second.err
+    assert str(pid) in foreground.err
     assert machine.pid() == pid
+
+
+def test_up_prints_each_flag_as_it_comes_and_goes_and_ends_on_ctrl_c(machine, checkout):
+    process = machine.start("up", checkout.root)
+    lines = []
+
+    def read_until(words):
+        while not lines or words not in lines[-1]:
+            lines.append(process.stdout.readline())
+            assert lines[-1], (lines, process.stderr.read())
+
+    try:
+        read_until("Watching. Ctrl-C ends it.")
+        (checkout.root / "src/net.py").unlink()
+        read_until("gone")
+        assert "fetch_with_retry" in lines[-1]
+        checkout.write("src/net.py", NET)
+        read_until("no longer flagged")
+    finally:
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 0, (lines, out, err)
+    assert "Traceback" not in err
+    assert machine.pid() is None
+
+
+def test_up_of_a_folder_that_cannot_be_watched_ends_and_says_why(machine, tmp_path):
+    ran = machine.run("up", tmp_path / "nowhere")
+
+    assert ran.status != 0
+    assert "nowhere" in ran.err
+    assert machine.pid() is None
 
 
 def test_forgetting_pinning_listing_and_removing(machine, watched, memory):

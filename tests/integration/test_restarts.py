@@ -123,7 +123,9 @@ def test_one_connection_that_stays_is_served_by_the_next_daemon():
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize(("command", "is_busy"), [("daemon", False), ("daemon", True)])
+@pytest.mark.parametrize(
+    ("command", "is_busy"), [("daemon", False), ("daemon", True), ("up", False)]
+)
 def test_without_a_manager_it_begins_again_by_itself(environment, command, is_busy):
     """The site of the test has a distribution of its own, so that no other daemon is upgraded."""
     import subprocess

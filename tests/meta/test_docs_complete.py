@@ -8,6 +8,7 @@ import pytest
 
 from tests import answers
 from yaadwatch.api.operations import OPERATIONS
+from yaadwatch.cli.main import COMMANDS
 from yaadwatch.model import events, settings
 from yaadwatch.model.errors import Code
 
@@ -85,3 +86,27 @@ def test_every_limit_is_read_somewhere():
     )
     names = [name for name in vars(settings) if name.isupper() and name != "HALF_LIFE_DAYS"]
     assert [name for name in names if not re.search(rf"\b{name}\b", code)] == []
+
+
+RUNNING = [ROOT / "Makefile", ROOT / ".pre-commit-hooks.yaml", *(ROOT / "service-units").iterdir()]
+CALL = re.compile(r"(?:BIN\)/|ExecStart=\S*/|entry: |`|Undo: |\()yaadwatch ([a-z]+)")
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        *RUNNING,
+        ROOT / "README.md",
+        *sorted((ROOT / "yaadwatch").rglob("*.py")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ],
+    ids=lambda file: file.relative_to(ROOT).as_posix(),
+)
+def test_commands_named_in_a_file_exist(file):
+    unknown = {*CALL.findall(file.read_text("utf-8"))} - COMMANDS.keys()
+
+    assert unknown == set()
+
+
+def test_make_run_runs_a_command():
+    assert CALL.findall(RUNNING[0].read_text("utf-8")) == ["up"]

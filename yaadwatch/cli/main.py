@@ -213,7 +213,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "the store": ("upkeep", "export", "import", "verify", "compact", "backup", "embed"),
     "agents": ("connect", "disconnect", "hook", "mcp"),
     "the daemon": (
-        *("daemon", "install", "uninstall", "start", "stop", "restart"),
+        *("up", "daemon", "install", "uninstall", "start", "stop", "restart"),
         *("logs", "config", "doctor"),
     ),
     "more": ("completion",),
@@ -235,7 +235,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "agents": ("hook", "mcp", "daemon", "config", "completion"),
     "service": (
         *("connect", "disconnect", "install", "uninstall"),
-        *("start", "stop", "restart"),
+        *("start", "stop", "restart", "up"),
     ),
     "logs": ("logs",),
     "doctor": ("doctor",),

@@ -1,11 +1,24 @@
-"""The commands connect and disconnect, install and uninstall, start, stop and restart."""
+"""The commands connect and disconnect, install and uninstall, up, start, stop and restart."""
 
 import os
+import threading
+import time
 from argparse import Namespace
 
-from yaadwatch.cli.commands import option, prints, refused_status
-from yaadwatch.cli.terminal import Terminal, print_file_changes, styled
-from yaadwatch.client.connection import DaemonNotRunning
+from yaadwatch.cli import projects
+from yaadwatch.cli.agents import restart_program
+from yaadwatch.cli.commands import command, option, prints, refused_status
+from yaadwatch.cli.stale import headline, reason
+from yaadwatch.cli.terminal import (
+    Terminal,
+    count,
+    folder,
+    memory_words,
+    print_file_changes,
+    short,
+    styled,
+)
+from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning
 from yaadwatch.client.presence import (
     daemon_holds_lock,
     manager,
@@ -15,10 +28,13 @@ from yaadwatch.client.presence import (
 from yaadwatch.connect import connect as agents
 from yaadwatch.connect.plans import World
 from yaadwatch.install import install as service
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.places import announced_pid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from yaadwatch.cli.commands import Answer
     from yaadwatch.client.connection import Client
 
@@ -124,6 +140,115 @@ def print_written(answer: "Answer", terminal: Terminal, *, undo: str = "") -> No
     if not answer["agents"]:
         terminal.line("No agent was found: none has left files in your home folder.")
         terminal.line("To name one: yaadwatch connect claude")
+
+
+@command(
+    "up",
+    options=[option("repo", metavar="REPO", nargs="?", help="a repository to watch")],
+    starts_daemon=False,
+)
+def up(args: Namespace, client: "Client", terminal: Terminal) -> int:
+    """Run the daemon in this terminal, and print what it finds.
+
+    Ctrl-C ends it. The repository stays watched by later daemons; to stop that:
+    yaadwatch remove DIR
+
+    examples:
+      yaadwatch up ~/src/api  watch a repository, see each flag come and go
+      yaadwatch up            with the repositories that are watched already
+    """
+    if daemon_holds_lock():
+        raise YaadError(
+            Code.REFUSED,
+            f"A daemon runs already (pid {announced_pid()}); no second one was started.",
+            hint="It can watch the repository too: yaadwatch add DIR. Or end it: yaadwatch stop",
+        )
+    from yaadwatch.daemon.main import run
+    from yaadwatch.daemon.scheduler import AGAIN
+
+    printer = FlagPrinter(client, terminal, args)
+    try:
+        status = run(foreground=True, on_ready=printer.start, begin_again=restart_program)
+    except KeyboardInterrupt:
+        status = 0
+    if status == AGAIN:
+        restart_program()
+    if printer.is_alive():
+        printer.join(2.0)
+    if printer.error is not None:
+        raise printer.error
+    return status
+
+
+class FlagPrinter(threading.Thread):
+    """Prints each flag of the watched repositories as it comes and goes.
+
+    Args:
+        client: asks the daemon.
+        terminal: is printed to.
+        args: `repo`, a folder in a repository to watch, or None; `json`, to print one line of JSON
+            for each change.
+    """
+
+    def __init__(self, client: "Client", terminal: Terminal, args: Namespace) -> None:
+        super().__init__(name="flags", daemon=True)
+        self.error: YaadError | None = None
+        self._client = client
+        self._terminal = terminal
+        self._args = args
+        self._flags: dict[str, dict[str, Any]] = {}
+
+    def run(self) -> None:
+        """Print until the daemon stops."""
+        try:
+            self._begin()
+            while True:
+                self._print_changes()
+                self._terminal.flush()
+                time.sleep(1.0)
+        except (ConnectionEnded, DaemonNotRunning):
+            return
+        except (YaadError, BrokenPipeError) as error:
+            # What prints nothing is of no use: the daemon ends, and `up` says why.
+            self.error = error if isinstance(error, YaadError) else None
+            self._client.close()
+            self._client.call("shutdown")
+
+    def _begin(self) -> None:
+        if self._args.repo is not None:
+            added = self._client.call("add", project=os.path.abspath(self._args.repo))
+            if self._args.json:
+                self._terminal.json(added)
+            else:
+                projects.add(added, self._terminal, self._args)
+        elif not self._args.json:
+            found = self._client.call("projects")["projects"]
+            self._terminal.line(f"{count(len(found), 'repository')} watched")
+            for project in found:
+                self._terminal.line(folder(project["path"]), indent=2)
+        if not self._args.json:
+            self._terminal.line(styled("Watching. Ctrl-C ends it.", "dim"))
+
+    def _print_changes(self) -> None:
+        now: dict[str, dict[str, Any]] = {}
+        for project in self._client.call("projects")["projects"]:
+            answer = self._client.call("stale", project=project["path"], check=False, all=True)
+            now |= {flag["id"]: flag for flag in answer["stale"]}
+        for identity, flag in now.items():
+            if self._flags.get(identity, {}).get("verdict") != flag["verdict"]:
+                self._print("raised", flag, *headline(flag), f"  ({reason(flag)})")
+        for identity in self._flags.keys() - now.keys():
+            flag = self._flags[identity]
+            words = (styled("no longer flagged", "green"), "  ", styled(short(identity), "bold"))
+            self._print("cleared", flag, *words, f"  {memory_words(flag)}")
+        self._flags = now
+
+    def _print(self, change: str, flag: "dict[str, Any]", *words: str) -> None:
+        if self._args.json:
+            self._terminal.json({"change": change, "flag": flag})
+        else:
+            clock = self._terminal.now().astimezone().strftime("%H:%M:%S")
+            self._terminal.line(f"{clock}  ", *words, hang=10)
 
 
 @prints(
