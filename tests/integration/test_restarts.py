@@ -122,6 +122,20 @@ def test_one_connection_that_stays_is_served_by_the_next_daemon():
         assert asking.call("status")["daemon"]["pid"] != first
 
 
+def test_above_its_memory_limit_it_is_started_again_once_it_has_settled():
+    large = textwrap.dedent(SOON).replace(
+        "renewal.LOOK_S = 0.05", "renewal.LOOK_S, renewal.LOOKS_SETTLED = 0.05, 2"
+    )
+    large = "ballast = b'x' * (150 * 1024 * 1024)\n" + large
+    with Handing(program(large), YAAD_DAEMON_MEMORY_MIB="128") as manager:
+        wait_until(lambda: len(manager.statuses) >= 1)
+        assert manager.statuses[0] == 75
+
+    log = places.log_file().read_text()
+    assert '"event": "daemon.begins_again"' in log
+    assert "daemon.memory_mib" in log
+
+
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
     ("command", "is_busy"), [("daemon", False), ("daemon", True), ("up", False)]

@@ -50,6 +50,10 @@ SHOWN = {
     "vectors.idle_s": (
         f"{VERBS}/test_settings_effects.py::test_how_long_the_process_of_a_model_stays_is_a_setting"
     ),
+    "daemon.memory_mib": (
+        "integration/test_restarts.py"
+        "::test_above_its_memory_limit_it_is_started_again_once_it_has_settled"
+    ),
 }
 """Key to the test, or to the fixture that its tests stand on."""
 KEYS = [

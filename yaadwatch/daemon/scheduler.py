@@ -250,6 +250,8 @@ DISPLACED: Final = 4
 LOOKS_DISPLACED: Final = 2
 """So many looks in a row: one that starts beside us holds the lock until it has seen that we
 answer, and then ends."""
+LOOKS_SETTLED: Final = 120
+"""Ten minutes, before which memory is no reason: to begin again would hardly help."""
 BUSY_S: Final = 60.0
 """We wait so long for a moment in which nothing is being done; a disk may keep it from ending."""
 
@@ -262,6 +264,8 @@ class Renewal:
         holds_lock: says whether this is still the daemon: the file of its lock may be deleted, and
             another one made.
         stale_store: returns why the user store should be reopened; '' when it need not.
+        memory_mib: returns the memory of this process, without pages of files.
+        limit_mib: above it, the process is replaced once it is ten minutes old; 0: no limit.
         busy: returns whether a request is in progress.
         health: reports when the lock file cannot be made again.
         sleep: waits between two looks.
@@ -273,6 +277,8 @@ class Renewal:
         replaced: Callable[[], bool],
         holds_lock: Callable[[], bool],
         stale_store: Callable[[], str],
+        memory_mib: Callable[[], float],
+        limit_mib: int,
         busy: Callable[[], bool],
         health: Health,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -280,6 +286,8 @@ class Renewal:
         self._replaced = replaced
         self._holds_lock = holds_lock
         self._stale_store = stale_store
+        self._memory_mib = memory_mib
+        self._limit_mib = limit_mib
         self._busy = busy
         self._health = health
         self._sleep = sleep
@@ -291,15 +299,21 @@ class Renewal:
             Fatal: with AGAIN as its status, when there is one; with DISPLACED, when another process
                 is the daemon now.
         """
-        displaced = 0
+        displaced = looks = 0
         why = ""
         while not why:
             await self._sleep(LOOK_S)
+            looks += 1
             displaced = 0 if await self._is_the_daemon() else displaced + 1
             if displaced == LOOKS_DISPLACED:
                 raise Fatal("its lock was deleted, and another daemon runs now", DISPLACED)
             if self._replaced():
                 why = "another version of the program was installed"
+            elif looks >= LOOKS_SETTLED and 0 < self._limit_mib < (
+                memory_mib := self._memory_mib()
+            ):
+                limit = f"{self._limit_mib} MiB (daemon.memory_mib)"
+                why = f"it takes {memory_mib:.0f} MiB, and its limit is {limit}"
             else:
                 why = await asyncio.to_thread(self._stale_store)
         for _ in range(int(BUSY_S)):

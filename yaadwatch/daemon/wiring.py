@@ -189,6 +189,8 @@ def build(
         replaced=Installation().was_replaced,
         holds_lock=holds_lock,
         stale_store=partial(verifying.restart_reason, user),
+        memory_mib=lambda: processes.own_rss_bytes(anonymous=True) / 2**20,
+        limit_mib=settings.daemon.memory_mib,
         busy=lambda: dispatcher.busy,
         health=health,
     )

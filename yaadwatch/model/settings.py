@@ -282,6 +282,24 @@ class Mcp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """How the process itself behaves.
+
+    Args:
+        memory_mib: of memory without pages of files; above it, the daemon restarts itself. 0: no
+            limit. Less than 128 is refused: the daemon itself would be above it soon.
+    """
+
+    memory_mib: int = 512
+
+    def __post_init__(self) -> None:
+        if self.memory_mib != 0 and not 128 <= self.memory_mib <= 1024 * 1024:
+            raise ValueError(
+                f"memory_mib must be 0 or within 128 and 1048576, got {self.memory_mib}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything a person may set."""
 
@@ -294,3 +312,4 @@ class Settings:
     agents: Agents = field(default_factory=Agents)
     vectors: Vectors = field(default_factory=Vectors)
     mcp: Mcp = field(default_factory=Mcp)
+    daemon: Daemon = field(default_factory=Daemon)

@@ -9,13 +9,25 @@ from yaadwatch.daemon.main import LOCK_IS_HELD
 from yaadwatch.daemon.scheduler import AGAIN, DISPLACED, Renewal
 from yaadwatch.daemon.supervisor import Fatal, Health
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system.processes import own_rss_bytes
 
 
 class Enough(Exception):
     """The test has seen enough looks."""
 
 
-def run(looks=20, *, replaced=(), busy=(), health=None, stale=(), holds_lock=(), status=AGAIN):
+def run(
+    looks=20,
+    *,
+    replaced=(),
+    busy=(),
+    health=None,
+    stale=(),
+    holds_lock=(),
+    memory_mib=0,
+    limit_mib=512,
+    status=AGAIN,
+):
     """Look up to `looks` times; return the reason to begin again, or None, and the pauses made.
 
     What is given as a row is seen one after the other, and its last element from then on.
@@ -35,6 +47,8 @@ def run(looks=20, *, replaced=(), busy=(), health=None, stale=(), holds_lock=(),
         stale_store=row(stale, ""),
         replaced=row(replaced, False),
         holds_lock=holds_lock if callable(holds_lock) else row(holds_lock, True),
+        memory_mib=lambda: memory_mib,
+        limit_mib=limit_mib,
         busy=row(busy, False),
         health=health or Health(),
         sleep=sleep,
@@ -100,3 +114,16 @@ def test_a_request_that_never_ends_is_not_waited_for_for_ever():
 
     assert reason is not None
     assert sum(pauses[1:]) == scheduler.BUSY_S
+
+
+def test_too_much_memory_is_a_reason_once_it_is_ten_minutes_old():
+    reason, pauses = run(200, memory_mib=600)
+
+    assert reason == "it takes 600 MiB, and its limit is 512 MiB (daemon.memory_mib)"
+    assert sum(pauses) == 600.0
+    assert run(200, memory_mib=511)[0] is None
+    assert run(200, memory_mib=10_000, limit_mib=0)[0] is None
+
+
+def test_pages_of_files_are_no_memory_of_its_own():
+    assert 0 < own_rss_bytes(anonymous=True) <= own_rss_bytes()
