@@ -323,6 +323,10 @@ IN_PLACE = [
     ("use {} for it", glue("\uff47\uff48", "p_", body(36))),
     ("token\u200b{}", glue("gh", "p_", body(36))),
     ("\x1b[32m{}\x1b[0m", glue("gh", "p_", body(36))),
+    ("x\x1b[32m{}\x1b[0m", glue("gh", "p_", body(36))),
+    ("NAME\x1b[20G{}", glue("AK", "IA", body(16, UPPER))),
+    ("token\x1b[1C{} pushes", glue("np", "m_", body(36))),
+    ("key\u200b{}", glue("gh", "p_", body(36))),
     ("found \x1b[01;31m\x1b[K{}", glue("gh\x1b[m\x1b[K", "p_", body(36))),
     ("jdbc:oracle:thin:scott/{}@//db:1521/x", HUNTER),
 ]

@@ -46,7 +46,11 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def readings(text: str) -> Iterator[Reading]:
-    """Yield the raw text and, where it differs, the text as a reader sees it."""
+    """Yield the raw text and, where it differs, the text as a reader sees it.
+
+    What is drawn as nothing may stand inside a secret, or between a word and a secret: it is read
+    as nothing, and as a blank.
+    """
     yield Reading(text, range(len(text)))
     if text.isascii() and not _CONTROL.search(text):
         return
@@ -55,15 +59,17 @@ def readings(text: str) -> Iterator[Reading]:
     odd |= dict.fromkeys(_CONTROL.findall(text), "")
     if not odd:
         return
-    read: list[str] = []
-    at: list[int] = []
-    end = 0
-    for found in re.finditer(f"{_INVISIBLE}|[{re.escape(''.join(odd))}]", text):
-        plain = odd.get(found[0], "")
-        read += (text[end : found.start()], plain)
-        at += (*range(end, found.start()), *[found.start()] * len(plain))
-        end = found.end()
-    yield Reading("".join(read) + text[end:], [*at, *range(end, len(text))])
+    places = list(re.finditer(f"{_INVISIBLE}|[{re.escape(''.join(odd))}]", text))
+    for gap in ("", " "):
+        read: list[str] = []
+        at: list[int] = []
+        end = 0
+        for found in places:
+            plain = odd.get(found[0], "") or gap
+            read += (text[end : found.start()], plain)
+            at += (*range(end, found.start()), *[found.start()] * len(plain))
+            end = found.end()
+        yield Reading("".join(read) + text[end:], [*at, *range(end, len(text))])
 
 
 def cleaned(text: str) -> str:
