@@ -21,7 +21,7 @@ from yaadwatch.workspace.workspace import Home
 TRIES_MAX: Final = 3
 """A memory that breaks the worker more often, alone, has no vector until the next start."""
 PAUSE_S: Final = 6.0
-"""After what went wrong; twice that each time, up to the limit."""
+"""After what went wrong, unless something new comes; twice that each time, up to the limit."""
 PAUSE_S_MAX: Final = 600.0
 
 _log: Final = logging.getLogger(__name__)
@@ -63,10 +63,12 @@ class Filler:
                 what = f"Vectors are not made: {error.message}"
                 _log.warning("embedding.not_filled", extra={"error": error.message})
                 self._health.degraded(part, what, mend="yaadwatch embed status")
-                self._full_of = None
-                await asyncio.sleep(min(self._pause_s * 2**failures, PAUSE_S_MAX))
-                failures += 1
-                self._news.set()
+                pause_s = min(self._pause_s * 2**failures, PAUSE_S_MAX)
+                try:
+                    await asyncio.wait_for(self._news.wait(), pause_s)
+                except TimeoutError:
+                    failures += 1
+                    self._news.set()
             else:
                 failures = 0
                 self._health.well(part)
@@ -80,10 +82,12 @@ class Filler:
         woken, self._woken = self._woken, set()
         wanted = await asyncio.to_thread(vectors.wanted, self._home)
         names = _names(wanted)
-        if names == self._full_of:
+        known, self._full_of = self._full_of, None
+        if names == known:
             for store in sorted(woken):
                 for model in wanted:
                     await self._store(store, model)
+            self._full_of = names
             return
         for store in await asyncio.to_thread(vectors.stores, self._home):
             try:

@@ -6,6 +6,7 @@ Vectors are signed bytes.
 import hashlib
 import importlib.util
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -163,6 +164,13 @@ def _extend(conn: apsw.Connection) -> bool:
     finally:
         conn.config(apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0)
     return True
+
+
+@cache
+def can_compare() -> bool:
+    """Return whether sqlite-vec is installed and can be loaded."""
+    with closing(apsw.Connection(":memory:")) as conn:
+        return _extend(conn)
 
 
 @cache

@@ -49,7 +49,7 @@ def nearest(
         broken, or slow: the caller then uses words. A cold worker is started for the next question.
     """
     model = active(home)
-    if model is None or db_vectors.extension() is None:
+    if model is None or not db_vectors.can_compare():
         return None
     try:
         worker = home.vectors.of(model.name)
@@ -243,10 +243,11 @@ def embed_enable(home: Home, call: Call, ask: EmbedEnable) -> dict[str, object]:
         YaadError: NOT_FOUND, with what would have to be fetched, when it is not on this machine;
             UNAVAILABLE when it does not run, or sqlite-vec is not installed. Nothing was changed.
     """
-    if db_vectors.extension() is None:
+    if not db_vectors.can_compare():
         raise YaadError(
             Code.UNAVAILABLE,
-            "sqlite-vec, which compares vectors, is not installed; nothing was enabled.",
+            "sqlite-vec, which compares vectors, is not installed or cannot be loaded; nothing was "
+            "enabled.",
             hint="pip install sqlite-vec (there is no build of it for musl, as in Alpine Linux)",
         )
     name = ask.model or _installed()
@@ -301,6 +302,8 @@ def how(home: Home) -> tuple[str, str]:
     progress = "" if coming is None else f"{coming.space} is {_percent(home, coming)} % filled"
     if model is None:
         return "words", progress or "no model is enabled; see: yaadwatch embed enable"
+    if not db_vectors.can_compare():
+        return "words", "sqlite-vec, which compares vectors, is not installed or cannot be loaded"
     try:
         worker = home.vectors.of(model.name)
     except YaadError as error:

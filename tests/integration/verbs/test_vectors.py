@@ -167,3 +167,16 @@ def test_the_daemon_imports_no_numerics():
     )
 
     assert done.stdout.strip() == "set()"
+
+
+def test_without_sqlite_vec_words_answer_and_status_says_so(tree, model, monkeypatch):
+    tree.remember(CAR)
+    complete(tree.home)
+    assert vectors.how(tree.home)[0] == "vectors"
+
+    monkeypatch.setattr(db_vectors, "can_compare", lambda: False)
+
+    by, why = vectors.how(tree.home)
+    assert by == "words"
+    assert "sqlite-vec" in why
+    assert nearest(tree, CAR) is None

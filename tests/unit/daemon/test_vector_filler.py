@@ -192,3 +192,40 @@ def test_without_a_model_nothing_is_looked_at():
         assert paper.looked == []
 
     follow(paper, story)
+
+
+def test_stores_are_looked_through_when_the_models_change_while_they_are_filled():
+    paper = Paper(**{"": 0, "q": 0})
+    paper.models = [Model(space="a", name="a", dimensions=8, state="active", enabled_at=AT)]
+    only_a, batch = list(paper.models), paper.batch
+
+    async def story(filler, until):
+        await until(lambda: filler._full_of is not None)
+        other = Model(space="b", name="b", dimensions=8, state="filling", enabled_at=AT)
+        paper.models = [*only_a, other]
+
+        def changing(home, store, model, after, size):
+            if paper.models != only_a:
+                paper.models = only_a
+                paper.missing["q"] = {1}
+                filler.wake("q")
+                filler.wake("")
+            return batch(home, store, model, after, size)
+
+        paper.batch = changing
+        filler.wake("")
+        await until(lambda: paper.left == 0 and paper.models == only_a)
+
+    assert follow(paper, story).problems() == []
+
+
+def test_news_ends_the_pause_after_a_fault():
+    paper = Paper(**{"": 1})
+    paper.faults = [YaadError(Code.UNAVAILABLE, "The worker broke.")]
+
+    async def story(filler, until):
+        await until(lambda: not paper.faults)
+        filler.wake("")
+        await until(lambda: paper.left == 0)
+
+    follow(paper, story, pause_s=10 * PATIENCE_S)
