@@ -6,6 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from yaadwatch.recall.brief import Cause, Clash, FlaggedMemory, Gap, Statement, compose, quoted
+from yaadwatch.text.words import estimate_tokens
 
 words = st.text(st.characters(exclude_categories=("Cs",)), max_size=500)
 ids = st.uuids().map(str)
@@ -37,6 +38,17 @@ budgets = st.integers(1, 4000)
 DOUBT = FlaggedMemory(
     id="a" * 36, text="It is in net.py", summary="It", verdict="gone", reason="net.py"
 )
+
+
+@given(flagged, statements, statements, budgets, budgets, words)
+@example([DOUBT], [], [], 1, 1, "")
+def test_neither_budget_is_ever_overdrawn(doubted, rules, tasks, tokens_max, chars_max, note):
+    brief = compose(doubted, rules, tasks, tokens_max=tokens_max, chars_max=chars_max, note=note)
+
+    assert len(brief.text) <= chars_max
+    assert estimate_tokens(brief.text) <= tokens_max
+    assert brief.used + brief.left == tokens_max
+    assert brief.left >= 0
 
 
 @given(flagged, statements, statements, budgets)

@@ -333,7 +333,9 @@ def refuse_twin(conn: Connection, node: Node) -> None:
             Code.CONFLICT,
             f"Memory {short_id(twin.id)} says the same already: {quoted(twin.text)}; nothing was "
             "changed.",
-            hint=f"Keep that one: yaadwatch forget {short_id(node.id)}",
+            hint=f"Keep that one: yaadwatch forget {short_id(node.id)}"
+            if node.archived_at is None
+            else f"Keep that one; or forget it first: yaadwatch forget {short_id(twin.id)}",
         )
     holder = nodes.by_key(conn, node.scope, node.key) if node.key is not None else None
     if holder is not None and holder.id != node.id:

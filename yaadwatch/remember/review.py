@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import Final
 
 from bridges.rules import CARRIERS
 from yaadwatch.api.messages.graph import Decide, Review
@@ -93,8 +92,6 @@ def _undone_row(conn: Connection, node_id: str) -> dict[str, object]:
     return views.attributed(conn, [views.changed_row(require(conn, node_id))])[0]
 
 
-LISTED_MAX: Final = 100
-"""Notes in one answer; the answer counts the rest."""
 APPROVE, EDIT, DISMISS, UNDO = ("approve", "edit", "dismiss", "undo")
 
 

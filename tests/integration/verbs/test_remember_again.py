@@ -485,3 +485,30 @@ def test_an_agent_that_says_a_persons_words_again_confirms_them_and_changes_noth
     for name in ("kind", "tier", "key", "attributes", "pinned"):
         assert after[name] == before[name]
     assert after["tags"] == ["auth"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Always squash commits", "Never squash commits"),
+        ("Deploy on Fridays", "Do not deploy on Fridays"),
+        ("Retry 3 times", "Retry 5 times"),
+        ("Use tabs", "Use TABS"),
+    ],
+)
+def test_statements_that_differ_in_a_word_are_two_memories(repo, one, other):
+    repo.remember(one)
+    repo.remember(other)
+
+    assert sorted(repo.memories()) == sorted([one, other])
+
+
+def test_a_forgotten_memory_whose_words_are_there_again_is_not_restored(repo):
+    first = repo.remember(JOSE)
+    repo.forget(first)
+    second = repo.remember(JOSE)
+
+    refused = refusal(curate.restore, repo.home, repo.call, id=first)
+
+    assert refused.code is Code.CONFLICT
+    assert f"yaadwatch forget {second[-8:]}" in refused.hint

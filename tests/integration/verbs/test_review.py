@@ -257,6 +257,17 @@ def test_a_person_who_says_dismissed_words_means_them(claude):
     assert states(claude)["decision"] == "same"
 
 
+def test_a_person_who_injects_dismissed_words_among_others_means_them(claude):
+    dismiss(claude, states(claude)["id"])
+    nodes = [GivenNode(id="other", text="Use docker for tests"), GivenNode(id="mine", text=RULE)]
+
+    inject.inject(claude.home, claude.call, nodes=nodes)
+
+    again = inject.inject(claude.home, agent(claude), nodes=[GivenNode(id="more", text=RULE)])
+    assert again["left_out"] == []
+    assert RULE in claude.memories()
+
+
 def test_what_a_person_deleted_from_a_file_stays_away(world):
     repo = world.repo()
     repo.write("CLAUDE.md", "# Rules\n\n- Always squash commits before a merge\n- Keep it small\n")
@@ -713,3 +724,12 @@ def test_an_agent_forgets_its_own_rule_and_a_person_any(claude):
 
     claude.forget(claude.remember("Run the linter with pnpm"))
     assert "linter" not in carried(claude)
+
+
+@pytest.mark.parametrize("vouch", [curate.confirm, curate.pin])
+def test_words_that_stand_as_they_were_stated_are_approved(claude, vouch):
+    note = states(claude)["id"]
+
+    vouch(claude.home, claude.call, id=note)
+
+    assert waiting(claude) == []
