@@ -228,35 +228,6 @@ def test_errors_tell_the_agent_what_to_do(machine, watched, era):
     assert "yaad_recall" in str(unknown)
 
 
-@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
-def test_an_agent_that_asked_for_it_hears_that_a_doubt_was_raised(machine, watched, era):
-    """In a file that it did not touch, while it does something else."""
-    machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)
-    send, heard = anyio.create_memory_object_stream(100)
-
-    async def note(message):
-        if getattr(message, "method", "") == "notifications/resources/updated":
-            await send.send(message.params.uri)
-
-    async def work(client):
-        assert client.server_capabilities.resources.subscribe
-        async with contextlib.AsyncExitStack() as stack:
-            if era == "auto":
-                wanted = client.listen(resource_subscriptions=["yaad://stale"])
-                told = await stack.enter_async_context(wanted)
-            else:
-                await client.subscribe_resource("yaad://stale")
-            watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
-            uri = (await anext(told)).uri if era == "auto" else await heard.receive()
-            stale = (await client.read_resource("yaad://stale")).contents[0].text
-            return str(uri), json.loads(stale)["stale"]
-
-    uri, stale = with_client(machine, watched, era, work, message_handler=note)
-
-    assert uri == "yaad://stale"
-    assert [doubt["text"] for doubt in stale] == [TEXT]
-
-
 def test_wide_tools_are_listed_where_the_setting_asks_for_them(machine, checkout, era):
     machine.env["YAAD_MCP_WIDE"] = "graph,curate"
     machine.ask("add", checkout.root)

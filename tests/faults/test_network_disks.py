@@ -125,7 +125,7 @@ def test_a_change_in_a_work_tree_whose_git_directory_is_on_a_disk_that_hangs_sto
     assert machine.stop() == 0
 
 
-def test_agents_that_subscribe_and_leave_on_a_disk_that_hangs_keep_nobody_waiting(machine):
+def test_agents_that_ask_and_leave_on_a_disk_that_hangs_keep_nobody_waiting(machine):
     machine.live()
     far, near = Shop.new(machine, "far", files=1), Shop.new(machine, "near", files=1)
     with contextlib.ExitStack() as agents:
@@ -134,7 +134,7 @@ def test_agents_that_subscribe_and_leave_on_a_disk_that_hangs_keep_nobody_waitin
             agent.shake_hands()
         with hanging(far.root):
             for agent in asking:
-                agent.ask(1, "resources/subscribe", uri="yaad://stale")
+                agent.ask(1, "resources/read", uri="yaad://stale")
             told = [agent.hear()["error"]["message"] for agent in asking]
             for agent in asking:
                 agent.process.stdin.close()
@@ -142,7 +142,7 @@ def test_agents_that_subscribe_and_leave_on_a_disk_that_hangs_keep_nobody_waitin
             time.sleep(POLLS_S)
             with Agent(cwd=near.root, **machine.env) as other:
                 other.shake_hands()
-                assert other.answer(1, "resources/subscribe", uri="yaad://stale")["result"] == {}
+                assert "result" in other.answer(1, "resources/read", uri="yaad://stale")
             near.edit(0, 7)
             near.settles()
 

@@ -6,10 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 from served import Log, OneProject, Served, Wire
-from waiting import wait_until
 
-from yaadwatch.daemon import mcp, mcp_news
-from yaadwatch.daemon.mcp_news import LISTENS_MAX
+from yaadwatch.daemon import mcp, mcp_messages
 from yaadwatch.model.errors import Code, YaadError
 
 ENVELOPE = {
@@ -121,7 +119,7 @@ def call(wire, identity, query, **more):
     return ask(wire, identity, "tools/call", name="yaad_recall", arguments={"query": query}, **more)
 
 
-@pytest.mark.parametrize("version", mcp_news.HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("version", mcp_messages.HANDSHAKE_VERSIONS)
 def test_a_known_version_is_agreed_on(wire, version):
     result = shake_hands(wire, version)
 
@@ -286,128 +284,9 @@ def test_the_resources_are_listed_and_read(opened):
     assert ask(opened, 3, "resources/templates/list")["result"] == {"resourceTemplates": []}
 
 
-STALE = "yaad://stale"
-SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
-
-
-def updated(uri, subscription=None):
-    meta = {} if subscription is None else {"_meta": {SUBSCRIPTION: subscription}}
-    return {
-        "jsonrpc": "2.0",
-        "method": "notifications/resources/updated",
-        "params": {"uri": uri} | meta,
-    }
-
-
-def listen(wire, identity, *uris, **more):
-    wanted = {"resourceSubscriptions": list(uris)} | more
-    wire.ask(identity, "subscriptions/listen", _meta=ENVELOPE, notifications=wanted)
-    answer = wire.hear()
-    assert answer["method"] == "notifications/subscriptions/acknowledged", answer
-    assert answer["params"]["_meta"] == {SUBSCRIPTION: identity}
-    return answer["params"]["notifications"]
-
-
-def test_a_client_that_subscribed_hears_once_that_a_resource_changed(opened, log):
-    assert ask(opened, 1, "resources/subscribe", uri=STALE)["result"] == {}
-
-    for _ in range(50):
-        log.add("stale.raised")
-
-    assert opened.hear() == updated(STALE)
-    log.add("stale.cleared")
-    assert opened.hear() == updated(STALE)
-    assert ask(opened, 2, "ping")["result"] == {}
-
-
-@pytest.mark.parametrize("kind", ["node.created", "job.ran", "head.moved"])
-def test_what_changes_nothing_in_a_resource_is_not_told(opened, log, kind):
-    ask(opened, 1, "resources/subscribe", uri=STALE)
-
-    log.add(kind)
-    log.add("stale.raised", project="another")
-    log.add("stale.raised")
-
-    assert opened.hear() == updated(STALE)
-
-
-def test_who_unsubscribed_hears_of_the_others_only(opened, log):
-    for number, uri in enumerate((STALE, "yaad://context", "yaad://graph/stats"), start=1):
-        ask(opened, number, "resources/subscribe", uri=uri)
-    ask(opened, 9, "resources/unsubscribe", uri="yaad://context")
-
-    log.add("node.archived")
-
-    assert [opened.hear(), opened.hear()] == [updated("yaad://graph/stats"), updated(STALE)]
-
-
-def test_a_stream_of_the_stateless_era_begins_with_what_it_is_about(wire, log):
-    assert listen(wire, "a", STALE, "yaad://nothing", toolsListChanged=True) == {
-        "resourceSubscriptions": [STALE]
-    }
-    listen(wire, 2, "yaad://context", STALE)
-
-    log.add("stale.raised")
-
-    heard = [wire.hear() for _ in range(3)]
-    assert heard == [updated(STALE, "a"), updated("yaad://context", 2), updated(STALE, 2)]
-
-
-def test_a_cancelled_stream_says_nothing_more_and_its_id_is_free_again(wire, log):
-    listen(wire, "a", STALE)
-    listen(wire, "b", STALE)
-    wire.ask("a", "ping")
-    assert wire.hear()["error"]["code"] == -32600
-
-    wire.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a"}})
-    log.add("stale.raised")
-
-    assert wire.hear() == updated(STALE, "b")
-    assert ask(wire, "a", "ping")["result"] == {}
-
-
-@pytest.mark.parametrize(
-    ("wanted", "code"), [(None, -32602), ({"resourceSubscriptions": STALE}, -32602)]
-)
-def test_a_stream_about_nonsense_is_refused(wire, wanted, code):
-    wire.ask(1, "subscriptions/listen", _meta=ENVELOPE, notifications=wanted)
-
-    assert wire.hear()["error"]["code"] == code
-
-
-def test_each_era_has_its_own_way_to_subscribe(opened):
-    stateless = ask(opened, 1, "resources/subscribe", uri=STALE, _meta=ENVELOPE)
-    shaken = ask(opened, 2, "subscriptions/listen", notifications={})
-
-    assert stateless["error"]["code"] == shaken["error"]["code"] == -32601
-
-
-def test_streams_are_bounded(wire, monkeypatch):
-    for number in range(LISTENS_MAX):
-        listen(wire, number, STALE)
-
-    wire.ask("more", "subscriptions/listen", _meta=ENVELOPE, notifications={})
-
-    assert "end one of them first" in wire.hear()["error"]["message"]
-
-
-def test_subscribing_where_nobody_watches_says_what_to_do(served):
-    with talk(served, cwd="/elsewhere") as wire:
-        shake_hands(wire)
-        error = ask(wire, 1, "resources/subscribe", uri=STALE)["error"]
-        unknown = ask(wire, 2, "resources/subscribe", uri="yaad://nothing")["error"]
-
-    assert "/x is not watched. yaadwatch add /x" in error["message"]
-    assert unknown["code"] == -32002
-
-
-def test_a_client_that_left_is_told_nothing_more(served, log):
-    with talk(served) as wire:
-        shake_hands(wire)
-        ask(wire, 1, "resources/subscribe", uri=STALE)
-        assert log.listeners == 1
-
-    wait_until(lambda: log.listeners == 0)
+@pytest.mark.parametrize("method", ["resources/subscribe", "subscriptions/listen"])
+def test_nothing_can_be_subscribed_to(opened, method):
+    assert ask(opened, 1, method, uri="yaad://stale")["error"]["code"] == -32601
 
 
 def test_a_resource_that_cannot_be_had_is_an_error_in_words(opened, verbs):
@@ -618,7 +497,7 @@ def test_who_connects_may_say_whose_agent_it_is(served, verbs):
     ],
 )
 def test_an_agent_gets_a_name_that_is_fit_to_keep(client, name):
-    assert mcp_news.agent_name(client) == name
+    assert mcp_messages.agent_name(client) == name
 
 
 def test_twenty_agents_at_once_each_get_their_own_answers(served):

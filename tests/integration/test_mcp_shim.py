@@ -17,7 +17,7 @@ from waiting import PATIENCE_S
 from yaadwatch import places
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.client import shim
-from yaadwatch.daemon import mcp_news
+from yaadwatch.daemon import mcp_messages
 from yaadwatch.daemon.mcp_tools import WIDE
 from yaadwatch.model.limits import FRAME_BYTES_MAX
 from yaadwatch.places import PROTOCOL
@@ -309,7 +309,7 @@ def unusable(tmp_path, monkeypatch):
     monkeypatch.setenv("YAAD_HOME", str(home))
 
 
-@pytest.mark.parametrize("version", mcp_news.HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("version", mcp_messages.HANDSHAKE_VERSIONS)
 def test_without_a_daemon_it_answers_by_itself_and_says_why(unusable, version):
     with Agent() as agent:
         told = agent.shake_hands(version=version)
@@ -420,7 +420,7 @@ def test_nothing_is_sent_to_another_users_process(path, tmp_path):
 
 def test_it_knows_what_the_daemon_knows():
     assert shim.LINE_BYTES_MAX == FRAME_BYTES_MAX
-    assert shim.HANDSHAKE_VERSIONS == mcp_news.HANDSHAKE_VERSIONS
+    assert shim.HANDSHAKE_VERSIONS == mcp_messages.HANDSHAKE_VERSIONS
     assert {
         tool.name: tuple(name for name in tool.operations if BY_NAME[name].kind == "read")
         for tool in WIDE.values()

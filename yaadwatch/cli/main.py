@@ -304,7 +304,8 @@ def parse(argv: Sequence[str]) -> Namespace:
     """
     name, rest = _command(argv)
     if name is None:
-        return full_parser().parse_args(rest)
+        parser = _bare_parser() if rest == ["--version"] else full_parser()
+        return parser.parse_args(rest)
     parser = _parser(name)
     known, left = parser.parse_known_args(rest)
     if not left:
@@ -317,14 +318,20 @@ def parse(argv: Sequence[str]) -> Namespace:
 
 def full_parser() -> Parser:
     """Return the parser of everything: for help and completion."""
-    from yaadwatch.places import VERSION
-
-    parser = Parser(prog=PROGRAM, description=HELP, epilog=EPILOG)
-    parser.add_argument("--version", action="version", version=f"yaadwatch {VERSION}")
+    parser = _bare_parser()
     whole = parser.add_subparsers(title="commands", metavar="COMMAND", prog=PROGRAM)
     for names in GROUPS.values():
         for name in names:
             _parser(name, whole)
+    return parser
+
+
+def _bare_parser() -> Parser:
+    """Return the parser without the commands, most of whose modules need not be imported."""
+    from yaadwatch.places import VERSION
+
+    parser = Parser(prog=PROGRAM, description=HELP, epilog=EPILOG)
+    parser.add_argument("--version", action="version", version=f"yaadwatch {VERSION}")
     return parser
 
 

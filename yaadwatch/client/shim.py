@@ -49,7 +49,6 @@ _UNWRITTEN = 3
 _RPC = {"jsonrpc": "2.0"}
 _REPLAY = "yaadwatch-replay"
 """The id of a repeated handshake. No agent uses it, and no agent gets the answer."""
-_STREAM_KEY = "io.modelcontextprotocol/subscriptionId"
 _CHUNK = 65536
 _UNDECIDED = (
     "The daemon ended before it answered. This may be done, or not: look, before you ask again."
@@ -210,7 +209,6 @@ class Shim:
         self._ends_s: float | None = None
         self._pending: dict[int | str, PendingRequest] = {}
         self._held: list[PendingRequest] = []
-        self._subscribed: dict[int | str, PendingRequest] = {}  # of both eras: what was granted
         self._opening: PendingRequest | None = None
         self._opened_alone = False
         self._initialized = b""
@@ -248,7 +246,7 @@ class Shim:
             if not self._greeted:
                 late = f"The daemon did not greet us within {GREETING_TIME_S:g} s."
                 times.append((self._greeting_due_s, lambda: self._give_up(late)))
-        elif self._starter is None and (self._pending or self._subscribed or self._opened_alone):
+        elif self._starter is None and (self._pending or self._opened_alone):
             times.append((self._look_at_s, self._look_for_daemon))
         return times
 
@@ -330,7 +328,6 @@ class Shim:
         elif method == "notifications/cancelled":
             cancelled = params_of(frame).get("requestId")
             if isinstance(cancelled, int | str):
-                self._subscribed.pop(cancelled, None)
                 self._to_daemon(line)
                 if cancelled in self._pending:
                     self._reply(self._pending[cancelled], b"")
@@ -340,7 +337,6 @@ class Shim:
     def _ask(self, identity: int | str, asked: PendingRequest) -> None:
         if asked.method == "initialize":
             self._opening, self._opened_alone, self._initialized = asked, False, b""
-            self._unsubscribe(lambda one: one.method == "resources/subscribe")
         self._pending[identity] = asked
         if time.monotonic() < self._alone_until_s:
             self._answer_alone(asked, self._reason)
@@ -392,7 +388,7 @@ class Shim:
     def _look_for_daemon(self) -> None:
         """Connect to the daemon, and send again what it does not know.
 
-        A waiting request starts a daemon if there is none; a subscription does not.
+        A waiting request starts a daemon if there is none.
         """
         self._look_at_s = time.monotonic() + (0.05 if self._pending else LOOK_S)
         try:
@@ -414,7 +410,7 @@ class Shim:
         opening = self._opening
         if opening is not None and opening.frame["id"] not in self._pending:
             self._unsent += line_of(opening.frame | {"id": _REPLAY}) + self._initialized
-        for asked in [*self._subscribed.values(), *self._pending.values()]:
+        for asked in self._pending.values():
             self._to_daemon(asked.line)
 
     def _to_daemon(self, line: bytes) -> None:
@@ -454,7 +450,7 @@ class Shim:
             self._greeted, self._reason, self._alone_until_s = True, "", 0.0
             return
         if "method" in frame:
-            self._from_stream(frame, line)
+            self._to_agent(line)
             return
         identity = frame.get("id")
         if identity is None:
@@ -463,50 +459,7 @@ class Shim:
             self._opened_alone = False
             self._tell_agent({"method": "notifications/tools/list_changed"})
         elif identity in self._pending:
-            self._note_subscription(self._pending[identity], frame)
             self._reply(self._pending[identity], line)
-        elif identity in self._subscribed:
-            self._subscribed_again(identity, frame)
-
-    def _note_subscription(self, asked: PendingRequest, frame: "dict[str, Any]") -> None:
-        if asked.method in {"resources/subscribe", "resources/unsubscribe"} and "result" in frame:
-            self._unsubscribe(lambda one: one.params.get("uri") == asked.params["uri"])
-            if asked.method == "resources/subscribe":
-                self._subscribed[asked.frame["id"]] = asked
-
-    def _subscribed_again(self, identity: int | str, frame: "dict[str, Any]") -> None:
-        """Take the answer to a repeated subscription; it may differ from the first."""
-        uri = self._subscribed[identity].params.get("uri")
-        if uri is None or "error" in frame:
-            del self._subscribed[identity]
-        else:
-            self._tell_changed([uri], {})
-
-    def _unsubscribe(self, is_over: "Callable[[PendingRequest], bool]") -> None:
-        for identity in [key for key, asked in self._subscribed.items() if is_over(asked)]:
-            del self._subscribed[identity]
-
-    def _from_stream(self, frame: "dict[str, Any]", line: bytes) -> None:
-        """Relay notifications. A reopened stream is no news to the agent, but what
-        it is about may have changed meanwhile.
-        """
-        if frame["method"] != "notifications/subscriptions/acknowledged":
-            self._to_agent(line)
-            return
-        identity = frame["params"]["_meta"][_STREAM_KEY]
-        asked = self._pending.get(identity)
-        if asked is not None:
-            self._subscribed[identity] = asked
-            self._to_agent(line)
-            self._reply(asked, b"")
-        elif identity in self._subscribed:
-            uris = frame["params"]["notifications"].get("resourceSubscriptions", [])
-            self._tell_changed(uris, {"_meta": {_STREAM_KEY: identity}})
-
-    def _tell_changed(self, uris: "Sequence[str]", more: "dict[str, Any]") -> None:
-        for uri in uris:
-            params = {"uri": uri} | more
-            self._tell_agent({"method": "notifications/resources/updated", "params": params})
 
     def _daemon_ended(self) -> None:
         """Send open requests again, unless they may have ended the daemon or be done twice."""

@@ -28,9 +28,6 @@ Tree = tuple[str, int]
 Lock = Callable[[Tree], Hashable | None]
 """Returns what git holds in a tree right now, by an identity of its own; None when nothing."""
 
-_LOOK_AGAIN_S = 0.05
-"""A held tree is looked at again after this, or after the quiet period if that is longer."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
@@ -65,7 +62,8 @@ class Bursts:
 
     def __init__(self, quiet_s: float) -> None:
         self._quiet_s = quiet_s
-        self._look_again_s = max(quiet_s, _LOOK_AGAIN_S)
+        # A held tree is looked at again after this, or after the quiet period if that is longer.
+        self._look_again_s = max(quiet_s, 0.05)
         self._open: dict[Tree, _Burst] = {}
         self._outlived: dict[Tree, Hashable] = {}
 

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger(__name__)
 
-_HIGH_WATER_BYTES: Final = 256 * 1024
-"""With more than this unread, an answer waits until the client reads."""
-_DISCARD_BYTES_MAX: Final = 64 * 1024 * 1024
-"""So much is read and discarded from a rejected client, which may read the reason only then."""
 _FLUSH_S: Final = 0.2
 """A connection that the daemon ends has so long to deliver its last answers."""
 
@@ -87,7 +83,8 @@ class Connection:
         service: Service,
         limits: Limits,
     ) -> None:
-        writer.transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
+        # With more than this unread, an answer waits until the client reads.
+        writer.transport.set_write_buffer_limits(high=256 * 1024)
         self._reader = reader
         self._writer = writer
         self._service = service
@@ -206,7 +203,6 @@ class Connection:
                 at_once=self._limits.in_flight_max,
                 start=self._start,
                 send=self._send,
-                events=service.events,
                 wide=service.wide,
                 line_bytes_max=self._limits.frame_bytes_max,
             )
@@ -315,11 +311,9 @@ class Connection:
         for task in self._tasks:
             task.cancel()
         session, self._session = self._session, None
-        if session is not None and self._hello is not None:
-            session.close()
-            # When the daemon ends, the agent goes on, with the next daemon.
-            if not self._ending:
-                self._service.dispatcher.left(self._hello, session.agent, session.name)
+        # When the daemon ends, the agent goes on, with the next daemon.
+        if session is not None and self._hello is not None and not self._ending:
+            self._service.dispatcher.left(self._hello, session.agent, session.name)
 
     async def _reject(self, error: YaadError) -> None:
         """Send why the connection ends, and read on for a moment: else the reason may be lost."""
@@ -330,7 +324,8 @@ class Connection:
             self._writer.write(frames.encode(frames.failure(None, error)))
             self._writer.write_eof()
             async with asyncio.timeout(self._limits.frame_time.total_seconds()):
-                while discarded < _DISCARD_BYTES_MAX and (data := await self._reader.read(65536)):
+                # A rejected client may read the reason only once it has sent everything.
+                while discarded < (64 * 1024 * 1024) and (data := await self._reader.read(65536)):
                     discarded += len(data)
 
     async def _close(self) -> None:

@@ -31,14 +31,11 @@ from yaadwatch.api.codec import Request
 from yaadwatch.api.frames import answer, encode, failure
 from yaadwatch.api.message import Message
 from yaadwatch.api.messages.memories import Stale
-from yaadwatch.api.messages.store import Hello, Subscribe
+from yaadwatch.api.messages.store import Hello
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
 from yaadwatch.workspace.workspace import PERSON, Call, Home, origin_of
-
-THREADS_MAX: Final = 64
-"""Threads of all folders together: some folders on disks that hang keep no other waiting."""
 
 R = TypeVar("R")
 
@@ -58,7 +55,8 @@ class Workers:
         threads_max: pieces of work that run at the same time.
     """
 
-    def __init__(self, per_key: int = REQUESTS_AT_ONCE_MAX, threads_max: int = THREADS_MAX) -> None:
+    # Threads of all folders together: some folders on disks that hang keep no other waiting.
+    def __init__(self, per_key: int = REQUESTS_AT_ONCE_MAX, threads_max: int = 64) -> None:
         self._per_key = per_key
         self._pool = ThreadPoolExecutor(threads_max, thread_name_prefix="verb")
         self._lanes: dict[Hashable, _Lane] = {}
@@ -316,26 +314,23 @@ class Dispatcher:
         if not looking.cancelled():
             looking.exception()
 
-    async def stores_at(self, hello: Hello) -> frozenset[str]:
-        """Return the stores whose events are about the folder of a client: the project's, and the
-        user's own.
-
-        Raises:
-            YaadError: NOT_FOUND when it is not watched, UNAVAILABLE when its disk does not answer.
-        """
+    async def is_watched(self, hello: Hello) -> bool:
+        """Return whether the folder of a client is in a watched project, or may be."""
         found: list[Answer | YaadError] = []
 
         def keep(identity: int | str, answer: Answer | YaadError) -> bytes:  # noqa: ARG001
             found.append(answer)
             return b""
 
+        def look(home: Home, call: Call) -> Answer:
+            return {"id": home.project_at(call.folder)[0].id}
+
         # As a job, so that a hung disk does not block the loop here either.
-        request = Request(id=0, operation=BY_NAME["subscribe"], message=Subscribe(), project=None)
-        await self.answer(hello, request, keep, verb=_stores_of)
+        operation = BY_NAME["health"]
+        request = Request(id=0, operation=operation, message=operation.request(), project=None)
+        await self.answer(hello, request, keep, verb=look)
         answer = found[0]
-        if isinstance(answer, YaadError):
-            raise answer
-        return frozenset(cast("list[str]", answer["stores"]))
+        return not (isinstance(answer, YaadError) and answer.code is Code.NOT_FOUND)
 
     def left(self, hello: Hello, agent: str, session: str) -> None:
         """Note that an agent has ended its session."""
@@ -420,12 +415,6 @@ def _announcing(do: Verb, home: Home, call: Call, *ask: Message) -> Answer:
 
     began = home.clock.now()
     return do(home, call, *ask) | sync_for_command(home, call, began)
-
-
-def _stores_of(home: Home, call: Call, ask: Message) -> Answer:  # noqa: ARG001
-    """Return the stores with events about the folder of a call."""
-    project, _ = home.project_at(call.folder)
-    return {"stores": [project.id, USER_STORE]}
 
 
 @lru_cache(maxsize=256)

@@ -24,9 +24,6 @@ from yaadwatch.model.settings import Watch
 CHECKS_AT_ONCE: Final = 2
 STUCK_S: Final = 60.0
 """What takes longer than this on a machine with network disks may wait for one of them."""
-RETRY_MAX_S: Final = 300.0
-WAIT_MAX_S: Final = 30.0
-"""Time between two looks at agent files while git is at work, at most."""
 LOOK_S: Final = 0.05
 """While something is open, hints are looked at at least this often, or once a quiet period."""
 
@@ -295,7 +292,8 @@ class Intake:
             self._waits.pop(key, None)
             return
         waits = self._waits[key] = self._waits.get(key, 0) + 1
-        delay_s = min(2.0 ** (waits - 2), WAIT_MAX_S)
+        # Time between two looks at agent files while git is at work, at most.
+        delay_s = min(2.0 ** (waits - 2), 30.0)
         loop = asyncio.get_running_loop()
         self._next_looks[key] = loop.call_later(delay_s, self._again, key, frozenset())
 
@@ -325,7 +323,7 @@ class Intake:
                 mend=mend,
                 project=key[0],
             )
-        delay_s = min(2.0 ** (failures - 1), RETRY_MAX_S)
+        delay_s = min(2.0 ** (failures - 1), 300.0)
         asyncio.get_running_loop().call_later(delay_s, self._again, key, batch.paths)
 
     def _again(self, key: Tree, paths: frozenset[str] | None) -> None:

@@ -23,9 +23,6 @@ from yaadwatch.model.errors import Code, YaadError
 
 _log: Final = logging.getLogger(__name__)
 
-_TURNS_TO_CONNECT: Final = 3
-"""Turns of the loop from accepting a client to calling `_connected`."""
-
 
 class LocalSocket:
     """Listens on `path` and serves every connection until `close`.
@@ -171,7 +168,8 @@ async def _stop_listening(server: asyncio.Server) -> None:
     loop = asyncio.get_running_loop()
     for listening in server.sockets:
         loop.remove_reader(listening.fileno())
-    for _ in range(_TURNS_TO_CONNECT):
+    # Turns of the loop from accepting a client to calling `_connected`.
+    for _ in range(3):
         await asyncio.sleep(0)
     server.close()
 

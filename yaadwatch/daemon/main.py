@@ -32,20 +32,6 @@ OTHER_ENDS_S: Final = 10.0
 BEATS: Final = 3
 """Signs of life within the time after which the service manager takes us for dead."""
 
-_CUT_S: Final = 1.8
-"""What has not ended by itself after so long is cut off: the process is gone after 2 s."""
-_TELL_S: Final = 0.1
-"""To write down what was cut off may take so long."""
-_ANSWER_S: Final = 1.0
-"""At shutdown, requests in flight have this long to finish."""
-_IDLE_ENDS_S: Final = 0.1
-"""An idle thread ends within this, once stopped."""
-_M_ARENA_MAX: Final = -8
-"""From malloc.h."""
-_TURN_AWAY_S: Final = 10.0
-"""A daemon that cannot start answers clients with the reason for so long."""
-_LINE_S: Final = 0.2
-"""A client has so long to send its first line; closing unread may lose the answer."""
 _FLUSH_S: Final = 0.3
 """What was recalled is written down if that takes no longer."""
 
@@ -153,7 +139,8 @@ class Ending:
     def begin(self, status: int) -> None:
         """Note that the process is to end with `status`; its time runs from the first call on."""
         if self._timer is None:
-            self._timer = threading.Timer(_CUT_S, self._cut, [status])
+            # What has not ended by itself after so long is cut off: the process is gone after 2 s.
+            self._timer = threading.Timer(1.8, self._cut, [status])
             self._timer.daemon = True
             self._timer.start()
 
@@ -167,7 +154,8 @@ class Ending:
 
         logging_thread = threading.Thread(target=_log_cut, daemon=True)
         logging_thread.start()
-        logging_thread.join(_TELL_S)  # a disk that hangs keeps that from being written, too
+        # To write down what was cut off may take so long.
+        logging_thread.join(0.1)  # a disk that hangs keeps that from being written, too
         try:
             if status == AGAIN and self._begin_again is not None:
                 self._begin_again()
@@ -206,7 +194,8 @@ def _on_a_loop(main: Callable[[Ending], Coroutine[None, None, int]], ending: End
         asyncio.set_event_loop(None)
         loop.close()
         for thread in _threads_left():
-            thread.join(_IDLE_ENDS_S)
+            # An idle thread ends within this, once stopped.
+            thread.join(0.1)
         if not _threads_left():
             ending.over()
     for thread in _threads_left():
@@ -233,7 +222,8 @@ def _allocate_from_one_heap() -> None:
 
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None and sys.platform == "linux":
-        mallopt(_M_ARENA_MAX, 1)
+        # From malloc.h.
+        mallopt(-8, 1)
 
 
 def _import_without_libraries() -> None:
@@ -261,7 +251,11 @@ def _cancel_all(loop: "AbstractEventLoop") -> None:
 
 
 def refuse_clients(
-    listening: "socket.socket", error: YaadError, *, seconds: float = _TURN_AWAY_S
+    # A daemon that cannot start answers clients with the reason for so long.
+    listening: "socket.socket",
+    error: YaadError,
+    *,
+    seconds: float = 10.0,
 ) -> int:
     """Answer every client that connects within `seconds` with the reason; return how many.
 
@@ -291,7 +285,8 @@ def refuse_clients(
 def _send_refusal(visitor: "socket.socket", line: bytes) -> bool:
     from yaadwatch.api.frames import require_same_user
 
-    visitor.settimeout(_LINE_S)
+    # A client has so long to send its first line; closing unread may lose the answer.
+    visitor.settimeout(0.2)
     try:
         require_same_user(visitor)
         visitor.recv(65_536)
@@ -403,7 +398,8 @@ async def _stop(parts: "Parts") -> None:
     parts.bell.close()
     parts.follower.stop()
     await parts.intake.stop()
-    await parts.socket.close(timedelta(seconds=_ANSWER_S))
+    # At shutdown, requests in flight have this long to finish.
+    await parts.socket.close(timedelta(seconds=1.0))
     # Threads that wait for git get an error now, and end.
     parts.home.git.close()
     parts.dispatcher.close()

@@ -18,21 +18,19 @@ from yaadwatch.api import codec, frames
 from yaadwatch.api.frames import lenient_id
 from yaadwatch.api.messages.store import Hello
 from yaadwatch.api.operations import BY_NAME
-from yaadwatch.daemon.dispatch import Answer, Dispatcher, Events, Line
-from yaadwatch.daemon.mcp_news import (
+from yaadwatch.daemon.dispatch import Answer, Dispatcher, Line
+from yaadwatch.daemon.mcp_messages import (
     BY_PROMPT,
     BY_URI,
     HANDSHAKE_VERSIONS,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
-    LISTENS_MAX,
     METHOD_NOT_FOUND,
     PROMPTS,
     RESOURCE_NOT_FOUND,
     RESOURCES,
     STATELESS_VERSIONS,
-    News,
     Params,
     Refused,
     agent_name,
@@ -48,7 +46,6 @@ from yaadwatch.model.errors import Code, YaadError
 
 ROOTS_TIME_S: Final = 3.0
 """How long a client may take to answer."""
-ROOTS_MAX: Final = 64
 _ID: Final = "yaadwatch-roots"
 
 IsWatched = Callable[[str], Awaitable[bool]]
@@ -142,7 +139,7 @@ class Roots:
         finally:
             self._answer = None
         listed = found.get("roots") if isinstance(found, dict) else None
-        uris = [one.get("uri") for one in listed or () if isinstance(one, dict)][:ROOTS_MAX]
+        uris = [one.get("uri") for one in listed or () if isinstance(one, dict)][:64]
         folders = (folder_of(uri) for uri in uris if isinstance(uri, str))
         return [one for one in folders if os.path.isabs(one)]  # noqa: PTH117
 
@@ -163,12 +160,10 @@ _BY_PROJECT: Final = (
     "For a certain repository, give each tool `project`: its absolute path, or its file:// URI."
 )
 _BRIEF: Final = {"tokens_max": 600, "chars_max": INSTRUCTIONS_CHARS_MAX - 300, "wait_ms": 300}
-_LISTS_KEEP_MS: Final = 3_600_000
-"""A client may remember a list for so long: it changes with the program only."""
 _CAPABILITIES_OURS: Final[dict[str, object]] = {
     "tools": {"listChanged": False},
     "prompts": {"listChanged": False},
-    "resources": {"subscribe": True, "listChanged": False},
+    "resources": {"subscribe": False, "listChanged": False},
 }
 
 _log: Final = logging.getLogger(__name__)
@@ -184,7 +179,6 @@ class Session:
         at_once: operations that run for this client at the same time; the others wait.
         start: begins work on the loop, in the order in which it is given, and keeps it in view.
         send: hands a line to the client.
-        events: what happens in the stores, from a cursor on.
         wide: which wide tools are listed besides the others.
         line_bytes_max: the longest line that is sent.
     """
@@ -198,7 +192,6 @@ class Session:
         at_once: int,
         start: Callable[[Coroutine[object, object, None]], "asyncio.Task[None]"],
         send: Callable[[bytes], Awaitable[None]],
-        events: Events,
         wide: Sequence[str],
         line_bytes_max: int,
     ) -> None:
@@ -211,7 +204,6 @@ class Session:
         self._line_bytes_max = line_bytes_max
         tools: list[Tool | WideTool] = [*TOOLS, *(WIDE[name] for name in wide)]
         self._tools = {tool.name: tool for tool in tools}
-        self._news = News(events, send)
         self._roots = Roots(hello.cwd, send, self._is_watched)
         self._client: object = None
         self._shook_hands = False
@@ -233,7 +225,7 @@ class Session:
             frame = decoded(line)
         except Refused as error:
             identity = codec.request_id({"id": lenient_id(line)})
-            if identity in self._waiting or self._news.is_listening(identity):
+            if identity in self._waiting:
                 identity = None  # the request of that id gets its own answer
             self._start(self._refuse(identity, error))
             return
@@ -245,17 +237,13 @@ class Session:
             self._start(self._refuse(identity, Refused(INVALID_REQUEST, "method must be text")))
         elif "id" not in frame:
             self._heed(str(frame["method"]), frame.get("params"))
-        elif identity is None or identity in self._waiting or self._news.is_listening(identity):
+        elif identity is None or identity in self._waiting:
             what = "is being answered already" if identity is not None else "must be number or text"
             self._start(self._refuse(None, Refused(INVALID_REQUEST, f"id {what}")))
         else:
             task = self._start(self._serve(identity, str(frame["method"]), frame.get("params")))
             self._waiting[identity] = task
             task.add_done_callback(lambda _: self._waiting.pop(identity, None))
-
-    def close(self) -> None:
-        """Stop all notifications."""
-        self._news.close()
 
     def _heed(self, method: str, params: object) -> None:
         """Take a notification: the handshake is over, other roots are open, a request is cancelled.
@@ -270,8 +258,6 @@ class Session:
             identity = codec.request_id({"id": params.get("requestId")})
             if identity in self._waiting:
                 self._waiting[identity].cancel()
-            elif identity is not None:
-                self._news.leave(identity)
 
     async def _refuse(self, identity: int | str | None, error: Refused) -> None:
         await self._send(error.line(identity))
@@ -287,10 +273,9 @@ class Session:
         except Exception as error:  # noqa: BLE001  (the client waits for an answer)
             failed = self._dispatcher.failure_of(method, error)
             line = Refused(INTERNAL_ERROR, f"{failed.message} {failed.hint}").line(identity)
-        if line is not None:
-            await self._send(line)
+        await self._send(line)
 
-    async def _reply(self, identity: int | str, method: str, params: Params) -> bytes | None:
+    async def _reply(self, identity: int | str, method: str, params: Params) -> bytes:
         if method == "ping":
             return answered(identity, {})
         if method == "initialize":
@@ -298,17 +283,12 @@ class Session:
         stateless = is_stateless(params)
         if method == "server/discover" and stateless:
             return await self._discover(identity, params)
-        if method == "subscriptions/listen" and stateless:
-            await self._listen(identity, params)
-            return None
         listed = self._list(method)
         serve = {
             "tools/call": self._call,
             "prompts/get": self._prompt,
             "resources/read": self._read,
         }.get(method)
-        if not stateless and method in {"resources/subscribe", "resources/unsubscribe"}:
-            serve = self._subscribe if method == "resources/subscribe" else self._unsubscribe
         if listed is None and serve is None:
             raise Refused(METHOD_NOT_FOUND, f"There is no method {method!r} here.")
         if not stateless and not self._shook_hands:
@@ -320,7 +300,8 @@ class Session:
         if serve is not None:
             return await serve(identity, params, stateless=stateless)
         answer = listed or {}
-        return answered(identity, self._dressed(answer, _LISTS_KEEP_MS) if stateless else answer)
+        # A client may remember a list for so long: it changes with the program only.
+        return answered(identity, self._dressed(answer, 3_600_000) if stateless else answer)
 
     def _list(self, method: str) -> Answer | None:
         """Return the answer of a listing method, or None for another method."""
@@ -342,7 +323,6 @@ class Session:
         self._client = params.get("clientInfo")
         self._shook_hands = True
         self._roots.begin(params.get("capabilities"))
-        self._news.unsubscribe_all()
         spoken = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         _log.info("mcp.opened", extra={"agent": self._agent(params), "protocol": spoken})
         answer: Answer = {
@@ -445,51 +425,8 @@ class Session:
 
         return await self._asked(identity, params, resource.operation, resource.fields, render)
 
-    async def _subscribe(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:  # noqa: ARG002
-        """Notify the client of changes to a resource, in the handshake era's form."""
-        uri = _uri(params)
-        await self._news.subscribe(uri, await self._stores())
-        return answered(identity, {})
-
-    async def _unsubscribe(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:  # noqa: ARG002
-        self._news.unsubscribe(_uri(params))
-        return answered(identity, {})
-
-    async def _listen(self, identity: int | str, params: Params) -> None:
-        """Notify of changed resources until cancelled: the answer to a
-        `subscriptions/listen` is a stream, which begins with the resources it covers.
-        """
-        wanted = params.get("notifications")
-        if not isinstance(wanted, dict):
-            raise Refused(INVALID_PARAMS, "notifications must be an object")
-        uris = wanted.get("resourceSubscriptions") or []
-        if not isinstance(uris, list):
-            raise Refused(INVALID_PARAMS, "notifications.resourceSubscriptions must be a list")
-        if self._news.is_full:
-            message = f"{LISTENS_MAX} subscriptions are open; end one of them first."
-            raise Refused(INVALID_REQUEST, message)
-        honoured = [uri for uri in BY_URI if uri in uris]
-        await self._news.listen(identity, honoured, await self._stores() if honoured else ())
-
-    async def _stores(self) -> frozenset[str]:
-        """Return whose events are about the folder of this client.
-
-        Raises:
-            Refused: it is not in a watched project.
-        """
-        hello = self._hello.but(cwd=await self._roots.folder())
-        try:
-            return await self._dispatcher.stores_at(hello)
-        except YaadError as error:
-            raise Refused(INTERNAL_ERROR, f"{error.message} {error.hint}".strip()) from None
-
     async def _is_watched(self, folder: str) -> bool:
-        """Return whether a folder is in a watched project."""
-        try:
-            await self._dispatcher.stores_at(self._hello.but(cwd=folder))
-        except YaadError as error:
-            return error.code is not Code.NOT_FOUND
-        return True
+        return await self._dispatcher.is_watched(self._hello.but(cwd=folder))
 
     async def _asked(
         self,

@@ -47,8 +47,6 @@ _COMMAND: Final = re.compile(
     r"\byaadwatch (context|forget|impact|link|recall|remember|stale|status|subgraph|unlink)\b(?! -)"
 )
 """A command for a person, in a text, for which an agent has a tool."""
-_ELSEWHERE: Final = frozenset({"recall", "remember", "context", "stale"})
-"""Tools that are listed with `project`, which all of them take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +77,8 @@ class Tool:
         row = BY_NAME[self.operation]
         fields = [one for one in row.request.FIELDS.values() if one.tool is not None]
         shown = {one.name: _argument(one) for one in fields}
-        if self.operation in _ELSEWHERE:
+        # Tools that are listed with `project`, which all of them take.
+        if self.operation in frozenset({"recall", "remember", "context", "stale"}):
             shown["project"] = PROJECT
         needed = [one.name for one in fields if one.is_needed]
         listed: Schema = {
@@ -217,8 +216,6 @@ BY_TOOL: Final = {tool.name: tool for tool in TOOLS}
 
 Arguments = Mapping[str, object]
 
-_WHOLE_NUMBER: Final = re.compile(r"[+-]?\d{1,18}")
-_REAL: Final = re.compile(r"[+-]?\d{1,18}(?:\.\d{1,18})?")
 _TRUTHS: Final = MappingProxyType({"true": True, "false": False})
 
 
@@ -261,11 +258,11 @@ def _read(kind: object, value: object) -> object:
 
 
 def _number(value: str) -> object:
-    return int(value) if _WHOLE_NUMBER.fullmatch(value.strip()) else value
+    return int(value) if re.fullmatch(r"[+-]?\d{1,18}", value.strip()) else value
 
 
 def _real(value: str) -> object:
-    return float(value) if _REAL.fullmatch(value.strip()) else value
+    return float(value) if re.fullmatch(r"[+-]?\d{1,18}(?:\.\d{1,18})?", value.strip()) else value
 
 
 def _truth(value: str) -> object:

@@ -240,10 +240,6 @@ def _head(tree: WatchedTree, named: bytes) -> int:
     return hash((named, *map(_signature, places)))
 
 
-HEARD_MAX: Final = 20_000
-"""More different names than this between two looks count as lost hints."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HintedNames:
     """Names in folders, each with the time of its last hint; `lost`: some hints were dropped."""
@@ -280,7 +276,8 @@ class HintQueue:
         if not self._cares(folder, name):
             return
         with self._lock:
-            if len(self._hints) < HEARD_MAX:
+            # More different names than this between two looks count as lost hints.
+            if len(self._hints) < 20_000:
                 self._hints[folder, name] = self._monotonic_s()
             else:
                 self._lost = True

@@ -119,7 +119,6 @@ def _odd(why: str) -> YaadError:
 
 
 # Opening a pipe in its place would block for ever.
-_FLAGS: Final = os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class DaemonLock:
@@ -209,7 +208,11 @@ class DaemonLock:
 
     def _open(self) -> int:
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o600)
+            descriptor = os.open(
+                self._path,
+                os.O_RDWR | os.O_CREAT | (os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC),
+                0o600,
+            )
         except OSError as error:
             raise YaadError(
                 Code.UNAVAILABLE,

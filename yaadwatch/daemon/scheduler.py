@@ -34,10 +34,6 @@ Name = Literal["upkeep", "sweep", "poll", "backup", "trim", "sessions"]
 
 LOOK_S: Final = 5.0
 """Time between two looks at the clock, and at what may replace the process."""
-JUMP_S: Final = 2.0
-"""The clock jumped when it and the monotonic one differ by more than this between two looks."""
-JITTER: Final = 0.1
-"""Of the period of a job that is not kept, so that many machines do not beat in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +174,8 @@ class Scheduler:
                 self._do,
                 IntervalTrigger(
                     seconds=every.total_seconds(),
-                    jitter=None if job.kept else every.total_seconds() * JITTER,
+                    # So that many machines do not beat in time.
+                    jitter=None if job.kept else every.total_seconds() * 0.1,
                     timezone=UTC,
                 ),
                 args=[job],
@@ -229,7 +226,8 @@ class Scheduler:
             wall_now, monotonic_now_s = self._clock.now(), self._clock.monotonic_s()
             jump_s = (wall_now - wall).total_seconds() - (monotonic_now_s - monotonic_s)
             wall, monotonic_s = wall_now, monotonic_now_s
-            if abs(jump_s) <= JUMP_S:
+            # More than the two clocks differ by themselves between two looks.
+            if abs(jump_s) <= 2.0:
                 continue
             for job in self._jobs:  # none waits longer than its period by the new clock
                 scheduled = scheduler.get_job(job.name)

@@ -48,8 +48,6 @@ R = TypeVar("R")
 HERE: Final = ""
 """Names, among the projects, the thread that looks at what is on this machine: what is learnt later
 is also applied later."""
-AFAR_S: Final = 5.0
-"""A look at a network disk is waited for so long; what it saw comes later."""
 LOOKED_AT_ONCE: Final = 25
 """Work trees armed or polled before other work gets the thread."""
 TOLD_POLLED_MAX: Final = 50
@@ -393,7 +391,8 @@ class Trees:
                 self._afar[key_of(tree)] = asyncio.create_task(self._look_at_one_afar(tree))
                 asked.append(self._afar[key_of(tree)])
         if asked:
-            await asyncio.wait(asked, timeout=AFAR_S)
+            # A look at a network disk is waited for so long; what it saw comes later.
+            await asyncio.wait(asked, timeout=5.0)
         self._hanging = frozenset(self._afar)
 
     async def _look_at_one_afar(self, tree: WatchedTree) -> None:

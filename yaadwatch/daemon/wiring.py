@@ -32,8 +32,6 @@ from yaadwatch.text import privacy, words
 from yaadwatch.workspace import lookup
 from yaadwatch.workspace.workspace import Call, Home
 
-SOCKET_LOOK_S: Final = 5.0
-"""Time between two looks at whether the socket's file is still there."""
 LATER: Final = (
     "yaadwatch.memory.visibility",
     "yaadwatch.sync.lookback",
@@ -334,7 +332,8 @@ def keeper(
 
     async def keep() -> None:
         while True:
-            await sleep(SOCKET_LOOK_S)
+            # Time between two looks at whether the socket's file is still there.
+            await sleep(5.0)
             error = await attempt(renew())
             if error is None:
                 health.well("socket")

@@ -262,7 +262,7 @@ def _daemon(facts: Facts) -> Found:
         case "silent":
             who = "A process" if daemon.pid is None else f"Process {daemon.pid}"
             what = f"{who} holds the daemon's lock and does not answer."
-            lock = shlex.quote(f"{facts.home.path}/{_LOCK}")
+            lock = shlex.quote(f"{facts.home.path}/{'daemon.lock'}")
             advice = "Only if it is not just starting or ending."
             if daemon.pid is None:
                 advice = f"{advice} Of those that have the lock open, kill the daemon; {_START}"
@@ -283,12 +283,10 @@ def _daemon(facts: Facts) -> Found:
     reported = [f"{store.root}: " for store in facts.stores if store.root and not _is_usable(store)]
     for what, mend in daemon.problems:
         known = what in facts.settings.warnings or what.startswith(tuple(reported))
-        known = known or (not facts.git and what.startswith(_NO_GIT))
+        # Start of the daemon's message about a missing git, which is reported already.
+        known = known or (not facts.git and what.startswith("git is not installed"))
         if not known and mend != DOCTOR:
             yield "problem", what, "", mend
-
-
-_INSTALL_THEN: Final = "Then: yaadwatch install"
 
 
 def _service(facts: Facts) -> Found:
@@ -305,7 +303,12 @@ def _service(facts: Facts) -> Found:
         yield "todo", f"{path} is not as `yaadwatch install` wrote it.", "yaadwatch install", ""
     for path in service.masked:
         unmask = f"systemctl --user unmask {shlex.quote(path.rpartition('/')[2])}"
-        yield "problem", f"{path} is masked: systemd does not start it.", unmask, _INSTALL_THEN
+        yield (
+            "problem",
+            f"{path} is masked: systemd does not start it.",
+            unmask,
+            "Then: yaadwatch install",
+        )
     if service.is_reached and not service.runs and not service.masked:
         answers = facts.daemon.state == "answers"
         runs = "the daemon runs by itself" if answers else "it was stopped"
@@ -412,9 +415,6 @@ def _gathered(facts: Facts) -> Found:
 
 
 _BUSY: Final = "Late ones mean a busy machine; their news comes with the next hook that is on time."
-_NO_GIT: Final = "git is not installed"
-"""Start of the daemon's message about a missing git, which is reported already."""
-_LOCK: Final = "daemon.lock"
 _START: Final = "yaadwatch start"
 _VARIABLE: Final = re.compile(r"YAAD_[A-Z_]+")
 CHECKS: Final[tuple[tuple[str, Callable[[Facts], Found]], ...]] = (

@@ -39,8 +39,6 @@ USER = "user"
 """The backup folder of the user store."""
 PIECE_BYTES = 256
 """So many bytes of a text are contiguous in a file of SQLite; the rest may be elsewhere."""
-QUOTED_CHARS_MIN = 8
-"""Shorter words are erased only where they are a whole text, not a part of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +58,8 @@ class _Words:
     def quoted(self) -> tuple[str, ...]:
         """Return the texts that are long enough to be searched in others, the longest first."""
         every = {one for each in (*self.texts, *self.notes) for one in _renderings(each)}
-        long = (one for one in every if len(one) >= QUOTED_CHARS_MIN)
+        # Shorter words are erased only where they are a whole text, not a part of one.
+        long = (one for one in every if len(one) >= 8)
         return tuple(sorted(long, key=lambda one: (-len(one), one)))
 
     @property

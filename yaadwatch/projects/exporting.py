@@ -214,8 +214,6 @@ PIECE_BYTES: Final = 384 * 1024
 """Bytes of an export in one answer; as JSON with escapes at most six times as many."""
 BYTES_MAX: Final = 4 * 1024 * 1024 * 1024
 """Bytes of an import at most."""
-ABANDONED_S: Final = 86_400.0
-"""An abandoned spool is deleted after this."""
 
 _ID: Final = re.compile(r"[0-9a-f-]{36}")
 _PART: Final = re.compile(r"[a-z]{1,16}")
@@ -333,7 +331,8 @@ def find(name: str) -> Spool:
 
 def sweep(clock: Clock) -> None:
     """Delete abandoned spools."""
-    before_s = clock.now_ns() / 1e9 - ABANDONED_S
+    # An abandoned spool is deleted after this.
+    before_s = clock.now_ns() / 1e9 - 86_400.0
     with contextlib.suppress(FileNotFoundError):
         for folder in _folder().iterdir():
             if folder.lstat().st_mtime < before_s:

@@ -46,7 +46,6 @@ from yaadwatch.workspace.workspace import Home
 
 _NO_HEADER: Final = "it has no header of `name: value` lines between two lines of three dashes"
 _NAME_CHARS_MAX: Final = 200
-_TAG_CHARS_MAX: Final = 64
 RELATED: Final = "relates_to"
 MEMORIES_MAX: Final = 100_000
 """Foreign memories imported at once; JSON Lines have no limit."""
@@ -193,9 +192,7 @@ def of_yaad(path: Path, root: Path) -> Incoming:
                     tier=old.tier,
                     key=usable_key(old.key),
                     # Masked while whole: half a secret does not look like one.
-                    tags=tuple(
-                        privacy.kept(tag).text[:_TAG_CHARS_MAX] for tag in old.tags[:TAGS_MAX]
-                    ),
+                    tags=tuple(privacy.kept(tag).text[:64] for tag in old.tags[:TAGS_MAX]),
                     created=old.created,
                 )
                 coming.add(memory)
@@ -271,7 +268,6 @@ def usable_time(given: object) -> datetime | None:
 ARCHIVE: Final = ".archive"
 BATCH: Final = 500
 
-_PAGE_TAG_CHARS_MAX: Final = 256
 _SHOWN_CHARS_MAX: Final = 60
 
 
@@ -447,9 +443,7 @@ def _tier(given: object) -> int | None:
 def _tags(given: object) -> tuple[str, ...]:
     listed = given if isinstance(given, list | tuple) else [given] if isinstance(given, str) else []
     # Masked while whole, as above.
-    return tuple(
-        privacy.kept(str(one)).text[:_PAGE_TAG_CHARS_MAX] for one in listed if str(one).strip()
-    )[:TAGS_MAX]
+    return tuple(privacy.kept(str(one)).text[:256] for one in listed if str(one).strip())[:TAGS_MAX]
 
 
 def _kind(given: object) -> str | None:

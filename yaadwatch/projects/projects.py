@@ -212,11 +212,7 @@ def _count(home: Home, project: Project) -> int:
         return 0
 
 
-UNUSED_SHOWN_MAX: Final = 5
-"""Unused settings of one project that are reported; `config list` there shows all."""
 _GONE: Final = "yaadwatch add . in its new place, if it moved; else yaadwatch remove {path}"
-_FROM_ELSEWHERE: Final = "promisor remote"
-"""In git's error about a partial clone (`--filter`); we never fetch contents."""
 _MEND_PARTIAL: Final = (
     "git -C {path} fetch --refetch --no-filter (this clone lacks older contents),"
     " then yaadwatch add {path}"
@@ -229,10 +225,6 @@ _MEND_DISKS: Final = {
     "full": "df -h {folder} (then free some space there)",
     "read-only": "df -h {folder} (then have that disk mounted for writing)",
 }
-TIMEOUTS_SHOWN_FOR: Final = timedelta(hours=1)
-"""Timeouts of git commands are reported for this long."""
-NEARLY_FULL: Final = 0.9
-"""A budget of which this share is used is reported."""
 _COMPACT: Final = "yaadwatch upkeep, then yaadwatch compact {which}"
 _WITHOUT_GIT: Final = (
     "files are still watched and compared, but which commit changed one, where one went and what "
@@ -416,7 +408,8 @@ def _unused_settings(
         }
         for project, row in zip(watched, rows, strict=True)
         if row["state"] == "ok"
-        for what in home.settings_beside(home.stores.path(project.id)).warnings[:UNUSED_SHOWN_MAX]
+        # Unused settings of one project that are reported; `config list` there shows all.
+        for what in home.settings_beside(home.stores.path(project.id)).warnings[:5]
     ]
 
 
@@ -438,7 +431,8 @@ def _not_compared(
             "what": f"{path}: statements of agent files that could not be compared with the code of"
             f" the day they were written, and count from the day they were read: {number} ({why})",
             "mend": _MEND_PARTIAL.format(path=shlex.quote(path))
-            if _FROM_ELSEWHERE in why
+            # In git's error about a partial clone (`--filter`); we never fetch contents.
+            if "promisor remote" in why
             else f"to try again: yaadwatch add {shlex.quote(path)}",
         }
         for project, row in zip(watched, rows, strict=True)
@@ -488,7 +482,8 @@ def _lock_problems(rows: list[dict[str, object]]) -> list[dict[str, str]]:
 
 def _git_timeouts(home: Home) -> list[dict[str, str]]:
     """Return the folders in which git commands timed out within the last hour."""
-    since = home.clock.now() - TIMEOUTS_SHOWN_FOR
+    # Timeouts of git commands are reported for this long.
+    since = home.clock.now() - timedelta(hours=1)
     found: dict[Path, list[TimedOut]] = {}
     for one in list(home.git.timed_out):
         if one.at >= since:
@@ -523,7 +518,8 @@ def _budget_problems(store: str, found: object, mend: str) -> list[dict[str, str
     """Return a problem for a store that has used most of its budget."""
     size = cast("dict[str, Any]", found)
     limit = size["budget_bytes"]
-    if not limit or size["bytes"] < limit * NEARLY_FULL:
+    # A budget of which this share is used is reported.
+    if not limit or size["bytes"] < limit * 0.9:
         return []
     if size["bytes"] >= limit:
         what = "has reached its budget (store.budget_mib), and nothing is added to it"

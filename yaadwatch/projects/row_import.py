@@ -166,10 +166,6 @@ _PLAIN: Final = re.compile(r"[0-9a-f]{0,64}|[a-z][a-z_-]{0,31}")
 """A digest, or a word: no secret."""
 _WORDS: Final = frozenset({"text", "reason", "archive_reason"})
 """Columns with texts for people, from which control characters are removed."""
-_EDGES_ASKED: Final = 2_000
-"""New edges of an acyclic kind that are checked for circles at once."""
-_PENDING_MAX: Final = 1_000
-"""New memories whose words and events are collected before they are stored."""
 _MS_MAX: Final = 2**53
 """Milliseconds from 1970; a value beyond is no time."""
 
@@ -391,7 +387,8 @@ class _RowImport:
             tags = json.loads(row.get("tags") or "[]")
             self._words.append((num, *changes.words_of(said, tags=tags, key=row.get("key"))))
         self._events.append((events.NODE_CREATED, given, self._created(row["kind"])))
-        if len(self._events) >= _PENDING_MAX:
+        # New memories whose words and events are collected before they are stored.
+        if len(self._events) >= 1_000:
             self._flush()
 
     def _key_holder(self, row: Mapping[str, Any]) -> str | None:
@@ -524,7 +521,8 @@ class _RowImport:
         if table.name == "edges" and row["kind"] in ACYCLIC and row.get("valid_until_ms") is None:
             waiting = self._links.setdefault(row["kind"], [])
             waiting.append((row["from_node"], row["to_node"]))
-            if len(waiting) >= _EDGES_ASKED:
+            # New edges of an acyclic kind that are checked for circles at once.
+            if len(waiting) >= 2_000:
                 self._ask_for_circles(row["kind"])
         if table.name == "sessions" and row.get("end_ms") is not None:
             self._ended[str(row["id"])] = str(row.get("summary") or "")

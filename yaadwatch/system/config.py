@@ -34,13 +34,7 @@ MARKS_MAX: Final = 16
 """Dots and opening brackets on one line, and brackets that are open at once; not in quotes."""
 BUDGET_MIB_MIN: Final = 16
 HALF_LIFE_MIN: Final = timedelta(days=1)
-SHORTENED_MAX: Final = 10
-"""A repository may shorten what the person set to a tenth, not below HALF_LIFE_MIN."""
-_BITS_MAX: Final = 1_000
-"""Of a whole number; one with more is no float, and cannot be written in digits."""
 _QUOTED: Final = re.compile(rb"\"(?:[^\"\\]|\\.)*\"|'[^']*'|#.*")
-_ARRAY: Final = re.compile(r"""\s*\[\s*(?:["']|\]\s*$)""")
-"""A list as TOML writes it; a pattern may begin with a bracket, too."""
 _KINDS: Final = {float: "a number", int: "a whole number", tuple: "a list of texts", str: "a text"}
 
 
@@ -211,7 +205,8 @@ def _refuse_reach(own: Settings, changed: Settings, where: str) -> None:
     kinds = sorted(own.memory.kinds() | changed.memory.kinds())
     for kind in ("", *kinds):  # what has no row of its own first
         usual, asked = own.memory.half_life(kind), changed.memory.half_life(kind)
-        floor = min(usual, max(usual / SHORTENED_MAX, HALF_LIFE_MIN))
+        # A repository may shorten what the person set to a tenth, not below HALF_LIFE_MIN.
+        floor = min(usual, max(usual / 10, HALF_LIFE_MIN))
         if asked < floor:
             days = timedelta(days=1)
             raise _bad(
@@ -318,7 +313,8 @@ def _with(settings: Settings, key: str, value: object, where: str) -> Settings:
     section_name, _, name = key.partition(".")
     section: Any = getattr(settings, section_name)
     default = getattr(section, name)
-    if isinstance(value, int) and value.bit_length() > _BITS_MAX:
+    # Of a whole number; one with more is no float, and cannot be written in digits.
+    if isinstance(value, int) and value.bit_length() > 1_000:
         raise _bad(where, f"must be {_KINDS[type(default)]}, got one of more than 300 digits")
     if isinstance(default, float) and type(value) is int:
         value = float(value)
@@ -341,7 +337,8 @@ def _written(text: str, settings: Settings, key: str) -> object:
     """Return the value in a variable; text if it is not of the right kind."""
     section, _, name = key.partition(".")
     if isinstance(getattr(getattr(settings, section), name), tuple):
-        if _ARRAY.match(text):  # as `config list` and the file have it
+        # A list as TOML writes it; a pattern may begin with a bracket, too.
+        if re.match(r"""\s*\[\s*(?:["']|\]\s*$)""", text):  # as `config list` and the file have it
             try:
                 return tomllib.loads(f"is = {text}")["is"]
             except (ValueError, RecursionError):

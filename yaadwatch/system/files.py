@@ -30,8 +30,6 @@ UNBELIEVED: Final = ""
 """The signature of what may change without its signature changing; it equals no other one."""
 
 _NOT_PLAIN: Final = re.compile(r"\0|(?:\A|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
-_RACY_NS: Final = 50_000_000
-_RACY_COARSE_NS: Final = 2_000_000_000
 _SECOND_NS: Final = 1_000_000_000
 _CHUNK_BYTES: Final = 1024 * 1024
 _FOLDER_FLAGS: Final = (
@@ -358,7 +356,7 @@ def is_settled(mtime_ns: int, ctime_ns: int, now_ns: int) -> bool:
     """Return whether a file with these times that changes from now on will look otherwise."""
     # A file system that keeps whole seconds cannot tell two changes within one of them apart.
     coarse = not (mtime_ns % _SECOND_NS or ctime_ns % _SECOND_NS)
-    return max(mtime_ns, ctime_ns) <= now_ns - (_RACY_COARSE_NS if coarse else _RACY_NS)
+    return max(mtime_ns, ctime_ns) <= now_ns - (2_000_000_000 if coarse else 50_000_000)
 
 
 def _signature(found: os.stat_result, now_ns: int) -> str:

@@ -11,9 +11,6 @@ from typing import IO, Final, cast
 
 from yaadwatch.model.errors import Code, YaadError
 
-_SCHEDULED: Final = 2
-"""The clock of what a process ran; the kernel makes clocks of processes of this and their ids."""
-
 
 def own_rss_bytes(*, anonymous: bool = False) -> int:
     """Return the resident memory of this process in bytes; cheap enough to ask all the time.
@@ -91,7 +88,8 @@ def cpu_s(pid: int) -> float:
     """
     if sys.platform == "linux":
         try:
-            return time.clock_gettime(~pid << 3 | _SCHEDULED)
+            # The kernel makes the clock of a process of its id and 2: the time it ran.
+            return time.clock_gettime(~pid << 3 | 2)
         except OSError:
             return 0.0
     import psutil

@@ -300,10 +300,6 @@ class UnreadableError(YaadError):
         )
 
 
-SETTINGS_BYTES_MAX: Final = 1024 * 1024
-"""A longer file of settings is read up to here."""
-
-
 def is_used(homes: Iterable[str]) -> bool:
     """Return whether a program was ever run by this user.
 
@@ -329,7 +325,8 @@ def settings_text(path: Path) -> str:
     """
     try:
         with path.open("rb") as file:
-            return file.read(SETTINGS_BYTES_MAX).decode("utf-8", "replace")
+            # A longer file of settings is read up to here.
+            return file.read(1024 * 1024).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""
 

@@ -29,16 +29,12 @@ from yaadwatch.workspace.workspace import Home, Space
 
 FILES_MAX: Final = 200
 """Most files for one pattern; a folder with more does not hold rules."""
-FOLDERS_DEEP_MAX: Final = 4
-"""Most folders that '**/' matches."""
 IMPORTS_DEEP_MAX: Final = 4
 """Most levels of includes, as in Claude Code."""
 CONVENTIONS: Final = "conventions"
 """The name of the format for files set by the person."""
 IMPORTED: Final = Bridge(name="imported", paths=("**/*.md",), parse=parse_part, block=False)
 """The format of a file that an agent file includes."""
-PERSONAL: Final = "claude-local"
-"""The formats of one person's files, whether or not git ignores them."""
 NO_FILE: Final = "is not a regular file"
 
 VENDORED: Final = frozenset(
@@ -53,11 +49,6 @@ TEXTS: Final = frozenset({"", ".md", ".mdc", ".mdx", ".markdown", ".txt"})
 """Includes with other endings are data, such as package.json, and make no statements."""
 IMPORTERS: Final = frozenset({"claude", "claude-local", "gemini"})
 """Formats in which '@path' includes a file. Many readers of AGENTS.md do not support it."""
-
-_SKILL_BUNDLE = re.compile(r"(?:^|/)\.[^/]+/skills/")
-"""Installed skills, as in `.agents/skills/`, which others wrote."""
-_STUB_BYTES_MAX: Final = 256
-_STUB = re.compile(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +151,8 @@ class Formats:
             if self.is_one(path)
             and path not in rules.CARRIERS
             and VENDORED.isdisjoint(path.split("/"))
-            and _SKILL_BUNDLE.search(path) is None
+            # Installed skills, as in `.agents/skills/`, which others wrote.
+            and re.search(r"(?:^|/)\.[^/]+/skills/", path) is None
         ]
 
     def of(self, path: str) -> Bridge | None:
@@ -201,7 +193,8 @@ def personal(repository: Repository, fleet: Fleet) -> frozenset[str]:
     """
     ignored = repository.others(fleet.files, ignored=True)
     overlooked = fleet.files.keys() & repository.left_out().overlooked
-    own = {path for path, found in fleet.files.items() if found.bridge.name == PERSONAL}
+    # The formats of one person's files, whether or not git ignores them.
+    own = {path for path, found in fleet.files.items() if found.bridge.name == "claude-local"}
     return (
         ignored | overlooked | {path for path in own - ignored if not repository.is_tracked(path)}
     )
@@ -319,8 +312,8 @@ class _Search:
 
     def _stub(self, path: str, *, here: bool) -> str | None:
         """Return the file that a stub, which only includes it, stands for."""
-        seen = files.observe(self.root, path, bytes_max=_STUB_BYTES_MAX, now_ns=0)
-        found = _STUB.fullmatch(seen.data or b"")
+        seen = files.observe(self.root, path, bytes_max=256, now_ns=0)
+        found = re.fullmatch(rb"\s*@(?:\./)?(?P<path>[\w./-]+)\s*", seen.data or b"")
         if found is None:
             return None
         folder = PurePosixPath(path).parent
@@ -417,7 +410,8 @@ def _named(root: Path, bridge: Bridge, pattern: str) -> Iterator[str]:
     folder = start.rpartition("/")[0]
     if any((root / above).is_symlink() for above in (folder, *_above(folder))):
         return
-    deep = FOLDERS_DEEP_MAX if rest.startswith("*") else 0
+    # Most folders that '**/' matches.
+    deep = 4 if rest.startswith("*") else 0
     # An agent looks into every folder of its own; a person's pattern may begin at the top.
     passed = VENDORED | {".git"} if bridge.name == CONVENTIONS else frozenset()
     there = (path for path in _walk(root, folder, deep, passed) if bridge.is_at(path))

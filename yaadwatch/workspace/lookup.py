@@ -26,7 +26,6 @@ from yaadwatch.workspace.stores import Stores
 from yaadwatch.workspace.workspace import Call, Home, Space, find_archived, find_node
 
 _OURS: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_OF_BOTH: Final = "of this project, and none of your own,"
 _OF_OURS: Final = re.compile(r"[0-9a-fA-F-]+")
 
 
@@ -115,7 +114,8 @@ class Shelves:
                 raise self.unwatched from None
         try:
             return LocatedMemory(
-                shelf=self.project, id=find_node(self.project.db, fragment, _OF_BOTH)
+                shelf=self.project,
+                id=find_node(self.project.db, fragment, "of this project, and none of your own,"),
             )
         except YaadError as nowhere:
             if nowhere.code is Code.CONFLICT:

@@ -5,7 +5,7 @@ import re
 import pytest
 from verb_world import NET, RETRY
 
-from yaadwatch.daemon import mcp_news
+from yaadwatch.daemon import mcp_messages
 from yaadwatch.projects import pages
 from yaadwatch.recall import brief
 from yaadwatch.sessions import context, news
@@ -82,7 +82,7 @@ def test_the_name_of_a_file_is_data_wherever_a_doubt_is_told(doubted, name):
         assert_told_as_a_name(said)
     assert_told_as_data(context.context(repo.home, agent)["brief"])
     assert_told_as_a_name(news.handoff(repo.home, agent)["prompt"])
-    resource = mcp_news.BY_URI["yaad://context"].result(context.context(repo.home, agent))
+    resource = mcp_messages.BY_URI["yaad://context"].result(context.context(repo.home, agent))
     assert_told_as_data(resource["contents"][0]["text"])
     repo.sync()
     carried = [path for path in repo.path.rglob("*.md") if path.is_file() and _is_carrier(path)]

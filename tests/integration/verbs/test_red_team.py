@@ -9,7 +9,7 @@ from in_process import command
 from poisons import POISONS, assert_marked, assert_quoted
 from verb_world import NET, World
 
-from yaadwatch.daemon.mcp_news import BY_PROMPT
+from yaadwatch.daemon.mcp_messages import BY_PROMPT
 from yaadwatch.daemon.mcp_tools import BY_TOOL
 from yaadwatch.memory import claims
 from yaadwatch.model.errors import YaadError

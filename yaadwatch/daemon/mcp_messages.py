@@ -1,32 +1,25 @@
-"""MCP messages, prompts and resources, and notifications of changed resources.
-
-With the handshake a client subscribes to single resources; a stateless client opens a stream for
-several, whose lines carry the id of the request that opened it. A notification says that a resource
-changed, not how, so many changes at once are one line.
+"""MCP messages, prompts and resources.
 
 A request with the envelope of 2026-07-28 is stateless; any other belongs to the handshake.
 `PROMPTS` and `RESOURCES` are made from operations and report failures as text, because MCP gives
 them no other way.
 """
 
-import asyncio
-import logging
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
 
 from yaadwatch.api import frames
 from yaadwatch.api.frames import to_text
 from yaadwatch.api.messages.store import AGENT_FORM
-from yaadwatch.daemon.dispatch import Answer, Events
+from yaadwatch.daemon.dispatch import Answer
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.limits import short_id
 from yaadwatch.text.quoting import as_kind, as_name, quoted
 
 FoundTexts = dict[str, object]
 
-MARKDOWN: Final = "text/markdown"
 JSON: Final = "application/json"
 
 
@@ -79,14 +72,12 @@ class Resource:
         about: its content, for a client's list.
         kind: its media type.
         text: the key of the answer that it is; '' for the whole answer as JSON.
-        changes: how the events begin after which it may say something else.
     """
 
     uri: str
     name: str
     operation: str
     about: str
-    changes: tuple[str, ...]
     kind: str = JSON
     text: str = ""
     fields: Mapping[str, object] = field(default_factory=dict)
@@ -130,8 +121,7 @@ RESOURCES: Final = (
         name="The brief",
         operation="context",
         about="What may no longer be true, rules, open tasks, what the last session left.",
-        changes=("node.", "stale.", "session.ended", "contradiction.", "gap."),
-        kind=MARKDOWN,
+        kind="text/markdown",
         text="brief",
     ),
     Resource(
@@ -139,14 +129,12 @@ RESOURCES: Final = (
         name="The memory in numbers",
         operation="graph_stats",
         about="How many memories and relations there are, of which kinds.",
-        changes=("node.", "edge."),
     ),
     Resource(
         uri="yaad://stale",
         name="Flags",
         operation="stale",
         about="What is remembered and may no longer be true, with the evidence.",
-        changes=("stale.", "node.updated", "node.archived", "node.erased"),
         fields={"check": False},
     ),
 )
@@ -184,175 +172,14 @@ def _memories(found: FoundTexts) -> str:
     return "\n".join([*lines, more] if more else lines)
 
 
-LISTENS_MAX: Final = 64
-"""Streams of one client that are open at the same time."""
-GATHER_S: Final = 0.1
-"""Changes within so long after the first are reported with it."""
-AGAIN_S: Final = 1.0
-"""After the stores could not be followed, it is tried again so much later."""
-
-_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
-
-_log: Final = logging.getLogger(__name__)
-
-
-class News:
-    """The subscriptions of one client. Methods run on the loop.
-
-    Args:
-        events: what happens in the stores, from a cursor on.
-        send: hands a line to the client.
-    """
-
-    def __init__(self, events: Events, send: Callable[[bytes], Awaitable[None]]) -> None:
-        self._events = events
-        self._send = send
-        self._stores: Collection[str] = ()
-        self._subscribed: set[str] = set()
-        self._listening: dict[int | str, frozenset[str]] = {}
-        self._hearing: asyncio.Task[None] | None = None
-        self._begun: asyncio.Future[None] | None = None
-        self._telling: asyncio.Task[None] | None = None
-        self._changed: set[str] = set()
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no more streams may be opened."""
-        return len(self._listening) >= LISTENS_MAX
-
-    def is_listening(self, identity: int | str | None) -> bool:
-        """Return whether the request of this id opened a stream that is not over."""
-        return identity in self._listening
-
-    async def subscribe(self, uri: str, stores: Collection[str]) -> None:
-        """Notify when a resource changes; no change after this returns is missed.
-
-        Args:
-            uri: of the resource.
-            stores: whose events are about it.
-        """
-        await self._ensure_following(stores)
-        self._subscribed.add(uri)
-
-    def unsubscribe(self, uri: str) -> None:
-        """End the subscription to a resource; others go on."""
-        self._subscribed.discard(uri)
-
-    def unsubscribe_all(self) -> None:
-        """Drop the subscriptions from before a handshake."""
-        self._subscribed.clear()
-
-    async def listen(
-        self, identity: int | str, uris: Sequence[str], stores: Collection[str]
-    ) -> None:
-        """Open a stream, confirm its resources, and notify when one of them changes.
-
-        Args:
-            identity: of the request; each line of the stream bears it.
-            uris: of the resources; none: no notifications.
-            stores: whose events are about them.
-        """
-        if uris:
-            await self._ensure_following(stores)
-        self._listening[identity] = frozenset(uris)
-        honoured = {"resourceSubscriptions": list(uris)} if uris else {}
-        # Written before anything else can be: the first line of a stream says what it is of.
-        await self._send(
-            _notice(
-                "notifications/subscriptions/acknowledged", identity, {"notifications": honoured}
-            )
-        )
-
-    def leave(self, identity: int | str) -> None:
-        """End a stream, if there is such a one."""
-        self._listening.pop(identity, None)
-
-    def close(self) -> None:
-        """Stop all notifications."""
-        for task in (self._hearing, self._telling):
-            if task is not None:
-                task.cancel()
-
-    async def _ensure_following(self, stores: Collection[str]) -> None:
-        """Follow the events of `stores`; return once none can be missed."""
-        self._stores = stores
-        if self._hearing is None or self._begun is None or self._hearing.done():
-            self._begun = asyncio.get_running_loop().create_future()
-            self._hearing = asyncio.create_task(self._follow(self._begun))
-            self._hearing.add_done_callback(_log_end)
-        await asyncio.wait([self._begun, self._hearing], return_when=asyncio.FIRST_COMPLETED)
-
-    async def _follow(self, begun: "asyncio.Future[None]") -> None:
-        """Follow events; after an error, subscribe again and report that all may have changed."""
-        while True:
-            try:
-                await self._follow_once(begun)
-            except YaadError as error:
-                _log.warning("mcp.news_again", extra={"error": str(error)})
-            if not begun.done():
-                begun.set_result(None)
-            await asyncio.sleep(AGAIN_S)
-
-    async def _follow_once(self, begun: "asyncio.Future[None]") -> None:
-        stream = self._events(None)
-        is_first = True
-        try:
-            async for event in stream:
-                if is_first:
-                    is_first = False
-                    if begun.done():
-                        self._note("")
-                    else:
-                        begun.set_result(None)
-                elif event["project"] in self._stores:
-                    self._note(str(event["kind"]))
-        finally:
-            if isinstance(stream, AsyncGenerator):
-                await stream.aclose()
-
-    def _note(self, kind: str) -> None:
-        """Record an event of `kind`; '' stands for missed events of any kind."""
-        self._changed |= {one.uri for one in RESOURCES if not kind or kind.startswith(one.changes)}
-        if self._changed and (self._telling is None or self._telling.done()):
-            self._telling = asyncio.create_task(self._tell())
-
-    async def _tell(self) -> None:
-        while self._changed:
-            await asyncio.sleep(GATHER_S)
-            changed, self._changed = self._changed, set()
-            for uri in sorted(changed & self._subscribed):
-                await self._send(_updated(uri))
-            for identity, uris in list(self._listening.items()):
-                for uri in sorted(changed & uris):
-                    await self._send(_updated(uri, identity))
-
-
-def _updated(uri: str, identity: int | str | None = None) -> bytes:
-    return _notice("notifications/resources/updated", identity, {"uri": uri})
-
-
-def _notice(method: str, identity: int | str | None, params: dict[str, object]) -> bytes:
-    meta = {} if identity is None else {"_meta": {_SUBSCRIPTION: identity}}
-    return frames.encode({"jsonrpc": "2.0", "method": method, "params": params | meta})
-
-
-def _log_end(task: "asyncio.Task[None]") -> None:
-    """Log that the stream of changes ended; the next subscription starts it again."""
-    error = None if task.cancelled() else task.exception()
-    if error is not None:
-        _log.error("mcp.news_ended", extra={"error": f"{type(error).__name__}: {error}"})
-
-
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_VERSIONS: Final = ("2026-07-28",)
 
-PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 RESOURCE_NOT_FOUND: Final = -32002
-UNSUPPORTED_VERSION: Final = -32022
 
 _PREFIX = "io.modelcontextprotocol/"
 _VERSION, _CLIENT, _CAPABILITIES, _SERVER = (
@@ -361,7 +188,6 @@ _VERSION, _CLIENT, _CAPABILITIES, _SERVER = (
     f"{_PREFIX}clientCapabilities",
     f"{_PREFIX}serverInfo",
 )
-_NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 Params = dict[str, object]
 
@@ -394,7 +220,7 @@ def decoded(line: bytes) -> dict[str, object]:
     try:
         frame = frames.decode(line)
     except ValueError as error:
-        raise Refused(PARSE_ERROR, f"{error}") from None
+        raise Refused(-32700, f"{error}") from None
     if frame.get("jsonrpc") != "2.0":
         raise Refused(INVALID_REQUEST, 'jsonrpc must be "2.0"')
     return frame
@@ -427,7 +253,7 @@ def is_stateless(params: Params) -> bool:
         raise Refused(INVALID_PARAMS, f"_meta must hold {_VERSION}, a text, and {_CAPABILITIES}")
     if spoken not in STATELESS_VERSIONS:
         raise Refused(
-            UNSUPPORTED_VERSION,
+            -32022,
             f"Protocol {spoken} is not spoken here.",
             {"supported": [*STATELESS_VERSIONS, *HANDSHAKE_VERSIONS], "requested": spoken},
         )
@@ -444,7 +270,9 @@ def client_of(params: Params) -> object:
 def agent_name(client: object) -> str:
     """Return the name in a client's description of itself, in the form that our own clients use."""
     given = client.get("name") if isinstance(client, dict) else None
-    name = _NO_NAME.sub("-", given if isinstance(given, str) else "").strip("-._")[:64]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", given if isinstance(given, str) else "").strip("-._")[
+        :64
+    ]
     return name if AGENT_FORM.fullmatch(name) else "mcp"
 
 
