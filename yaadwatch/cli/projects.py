@@ -330,15 +330,16 @@ def files(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
 
 
 def _print_files(answer: "Answer", terminal: Terminal) -> None:
+    agents = answer.get("agents", ())
     if not answer["files"]:
         terminal.line("There are no agent files here.")
-        return
-    terminal.table([_agent_file_row(found) for found in answer["files"]], indent=0)
-    if agents := answer.get("agents"):
+    else:
+        terminal.table([_agent_file_row(found) for found in answer["files"]], indent=0)
+    if answer["files"] and agents:
         terminal.gap()
         terminal.table([_agent_row(found) for found in agents], indent=0)
-        for obstacle in (one for found in agents for one in found["obstacles"]):
-            terminal.line(styled(f"{obstacle}; its agent gets the rules from the brief", "yellow"))
+    for obstacle in (one for found in agents for one in found["obstacles"]):
+        terminal.line(styled(f"{obstacle}; its agent gets the rules from the brief", "yellow"))
     for problem in answer.get("problems", ()):
         terminal.line(styled(problem, "yellow"))
     if pause := answer.get("pause"):

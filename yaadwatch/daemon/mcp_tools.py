@@ -121,9 +121,15 @@ def _for_agents(found: "dict[str, object]") -> "dict[str, object]":
 
 
 def failed(error: YaadError) -> Schema:
-    """Return the tool result for an error: what went wrong and what to do next."""
-    text = f"{error.message}\n{error.hint}" if error.hint else error.message
-    return {"content": [_content(_COMMAND.sub(rf"{PREFIX}\1", text))], "isError": True}
+    """Return the tool result for an error: what went wrong and what to do next.
+
+    A hint that sends the agent to the person keeps the command, which the person has to run.
+    """
+    is_for_person = "the person" in error.hint
+    hint = error.hint if is_for_person else _COMMAND.sub(rf"{PREFIX}\1", error.hint)
+    message = _COMMAND.sub(rf"{PREFIX}\1", error.message)
+    text = f"{message}\n{hint}" if hint else message
+    return {"content": [_content(text)], "isError": True}
 
 
 def succeeded(found: "dict[str, object]") -> Schema:

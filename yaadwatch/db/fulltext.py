@@ -365,6 +365,22 @@ def living(conn: apsw.Connection, hashes: Iterable[str]) -> list[Node]:
     return list(nodes.many(conn, column(conn, sql, (json_list(hashes),))).values())
 
 
+def edited_by(conn: apsw.Connection, actor: str, ids: Iterable[str]) -> set[str]:
+    """Return those of the nodes whose latest edit is by an actor."""
+    found = column(
+        conn,
+        """
+        SELECT node FROM node_versions AS old
+         WHERE node IN (SELECT value FROM json_each(?)) AND change = 'edited' AND actor = ?
+           AND NOT EXISTS (SELECT 1 FROM node_versions AS new
+                            WHERE new.node = old.node AND new.change = 'edited'
+                              AND new.version > old.version)
+        """,
+        (json_list(ids), actor),
+    )
+    return set(found)
+
+
 def hot_texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the current and earlier texts of each node, newest first, each once."""
     rows = conn.execute(

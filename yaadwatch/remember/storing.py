@@ -121,14 +121,19 @@ def store(
         if match.by_key:
             return _reworded(conn, home, item, match.node, now)
         return _repeated(conn, home, item, match.node, now)
-    tier = max(item.tier, HOT + 1) if draft.baseline or draft.stays else item.tier
-    node = _made(item, now, id=home.new_id(), created_at=now, tier=tier)
+    node = _made(item, now, id=home.new_id(), created_at=now, tier=tier_of_new(item))
     writes = WriteBatch(conn, home, now)
     writes.add(node, item)
     writes.flush()
     changes.learn(conn, node, item.where, now)
     lessons.learned(conn, home, node, draft.session, now, fresh=True)
     return _admitted(item, node, NEW, item.why)
+
+
+def tier_of_new(item: Ready) -> int:
+    """Return the tier of a new memory: what is no rule for other agents is not hot."""
+    is_cool = item.draft.baseline or item.draft.stays
+    return max(item.tier, HOT + 1) if is_cool else item.tier
 
 
 def store_as(

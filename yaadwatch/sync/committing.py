@@ -99,6 +99,7 @@ class _Commit:
         self._now = home.clock.now()
         self._actor = f"file:{seen.path}"
         self._lookback: list[str] = []  # new memories whose words may be old
+        self._in_place_of: dict[str | None, str] = {}  # memories of lines that were changed
 
     def write(
         self, conn: Connection, of_places: Mapping[int, Ready], of_plan: Sequence[Ready]
@@ -133,8 +134,10 @@ class _Commit:
         worktree, path = self._seen.row.worktree, self._seen.path
         rows = []
         for place in self._stock.places:
-            node = place.node or self._move_below_heading(conn, place, ready)
+            node = place.node or self._keep_memory(conn, place, ready)
             node = node or self._memory_at(conn, place, ready)
+            if place.reworded and place.was != node:
+                self._in_place_of[place.was] = node
             if place.line is not None and place.node is not None:
                 self._revive(conn, node, if_gone=True)
             rows.append(
@@ -156,12 +159,12 @@ class _Commit:
             changes.recheck_files(conn, resting)
         return hidden != was_hidden
 
-    def _move_below_heading(
+    def _keep_memory(
         self, conn: Connection, place: Place, ready: Mapping[int, Ready]
     ) -> str | None:
-        """Give a memory the new headings of its statement; None where it is another memory.
+        """Give a memory the new headings, or words, of its statement; None for another memory.
 
-        That does not confirm the memory: it keeps its tier, anchors and flags.
+        New headings confirm nothing: it keeps its tier, anchors and flags.
         """
         item = ready.get(place.position)
         node = nodes.get(conn, place.was) if place.was is not None else None
@@ -175,6 +178,16 @@ class _Commit:
         digest = words.text_hash(item.text)
         if nodes.by_hash(conn, node.scope, digest, thing=False) is not None:
             return None
+        if place.reworded:
+            # A flagged memory is left as it is: with its old words, its flag comes back.
+            flagged = anchors.flags_of_nodes(conn, self._seen.row.worktree, [node.id])
+            if flagged or not node.origin.startswith("file:"):
+                return None
+            if item.draft.baseline:
+                self._lookback.append(node.id)
+            tier = node.tier if node.pinned else storing.tier_of_new(item)
+            self._reword(conn, node, item, tier=tier, kind=item.kind)
+            return node.id
         reason = f"below another heading in {self._seen.path}"
         changes.index(conn, self._change(conn, node, "moved", reason, **_words(item)))
         return node.id
@@ -216,7 +229,9 @@ class _Commit:
         buried = 0
         for node in nodes.many(conn, lost).values():
             if node.archived_at is None and node.origin.startswith("file:") and not node.pinned:
-                reason = f"{GONE}{self._seen.path}"
+                new = self._in_place_of.get(node.id)
+                instead = f", where {short_id(new)} took its place" if new is not None else ""
+                reason = f"{GONE}{self._seen.path}{instead}"
                 changes.archive(conn, node, self._now, actor=self._actor, reason=reason)
                 buried += 1
         return buried
@@ -239,10 +254,16 @@ class _Commit:
                 changes.archive(conn, node, self._now, actor=self._actor, reason=reason)
             return
         over = ", over what was said meanwhile" if one.over is not None else ""
+        self._reword(conn, node, item, over, tier=node.tier if node.pinned else HOT)
+
+    def _reword(
+        self, conn: Connection, node: Node, item: Ready, over: str = "", **fields: Any
+    ) -> None:
+        """Give a memory the words that a person wrote in place of its own, and other fields."""
         edited = replace(
             node,
             **_words(item),
-            tier=node.tier if node.pinned else HOT,
+            **fields,
             confidence=1.0,
             confirmed_at=self._now,
             updated_at=self._now,

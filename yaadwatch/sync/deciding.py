@@ -1,6 +1,6 @@
 """Collect what the store knows about an agent file, and let the pure merge decide about it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from bridges.block import Block
@@ -17,7 +17,7 @@ from yaadwatch.sync import inventory, plan
 from yaadwatch.sync.gathering import Gathered
 from yaadwatch.sync.inventory import Inventory, Paused, is_grave
 from yaadwatch.sync.plan import Plan
-from yaadwatch.sync.reconcile import File, Graph, Known, Terms, read
+from yaadwatch.sync.reconcile import File, Graph, Known, Terms, edits, read
 from yaadwatch.system import files
 from yaadwatch.text import privacy
 from yaadwatch.text.words import text_hash
@@ -97,7 +97,8 @@ def decide(
     there = seen.block.lines if isinstance(seen.block, Block) else None
     lines = _with_head_changes(seen, there, terms)
     inside = {said.key for said in read(lines or (), terms)}
-    outside = {text_hash(as_stored(one.text)) for one in seen.statements or ()}
+    stated = _by_hash(as_stored(one.text) for one in seen.statements or ())
+    outside = set(stated)
     known = space.db.read(
         seen_from,
         view,
@@ -110,6 +111,7 @@ def decide(
         personal=personal,
     )
     accept_deletions = accept_deletions or seen.committed
+    before = _by_hash(known.texts[row.node] for row in known.provenance if row.line is not None)
     stock = inventory.take_stock(
         known.provenance,
         seen.statements,
@@ -118,6 +120,8 @@ def decide(
         inside=inside,
         from_git=seen.from_git,
         deleted=seen.commits.kept.some if seen.commits is not None else (),
+        # What git brings is never a person's edit: it may not inherit what the person vouched for.
+        edited={} if seen.from_git else edits(stated, before),
         accept_deletions=accept_deletions,
     )
     if isinstance(stock, Paused):
@@ -144,6 +148,10 @@ def decide(
     if lines != there:
         done = replace(done, writes=done.lines != there, held=None)
     return Decided(inventory=stock, plan=done, archived=known.archived)
+
+
+def _by_hash(texts: Iterable[str]) -> dict[str, str]:
+    return {text_hash(text): text for text in texts}
 
 
 def _with_head_changes(
@@ -241,10 +249,13 @@ def _read_store(
         )
         for one in (*rules.values(), *others.values())
     )
-    # Former words in a person's file still stand for a memory that was changed elsewhere.
+    # Former words in a person's file still stand for a memory that was changed elsewhere, but not
+    # for one whose words a person replaced in this file.
+    replaced_here = fulltext.edited_by(conn, f"file:{seen.path}", [row.node for row in provenance])
     texts = {}
     for row in provenance:
-        known = said.get(row.node, ("",))
+        known = said.get(row.node, [""])
+        known = known[:1] if row.node in replaced_here else known
         texts[row.node] = next((one for one in known if text_hash(one) in outside), known[0])
     return _Store(
         provenance=provenance,

@@ -1,8 +1,8 @@
 """Compare a file's statements with the last read, pause on likely accidents, fit rules in a block.
 
 Everything outside the block is the person's. Statements are compared by their words, so a statement
-that moved is the same one; one that was changed is gone, and another one is new. Where only the
-headings or labels in front changed, the memory of the words is kept.
+that moved is the same one. One that a person changed in its place, or that only stands below other
+headings or labels, keeps its memory; any other change makes one statement gone and another new.
 
 Where a change looks like an accident, no memory is deleted and the file waits for a person. A block
 holds the rules of the best rank; a rule that a person typed always stays.
@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final
 
 from bridges.block import END, NOTICE, is_notice
@@ -109,7 +110,9 @@ class Place:
         node: its memory; None for a new statement.
         since: since when it is here; None for a new statement.
         statement: the statement; None while git hides it.
-        was: the memory in `gone` that has the same words with other ones in front, if any.
+        was: the memory in `gone` that the statement keeps: it has the same words with other ones in
+            front, or a person changed them here.
+        reworded: whether a person changed the words of `was`.
     """
 
     position: int
@@ -118,6 +121,7 @@ class Place:
     since: datetime | None
     statement: Statement | None
     was: str | None = None
+    reworded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +153,7 @@ def take_stock(
     inside: Collection[str] = (),
     from_git: bool = False,
     deleted: Collection[str] = (),
+    edited: Mapping[str, str] = MappingProxyType({}),
     accept_deletions: bool = False,
 ) -> Inventory | Paused:
     """Compare a file's earlier statements with its current ones.
@@ -161,6 +166,7 @@ def take_stock(
         inside: hashes of the rules in the file's block: a statement moved there is not gone.
         from_git: whether git wrote these bytes. Then missing statements are hidden, not gone.
         deleted: hashes of statements that a commit of this branch deleted: these are gone.
+        edited: by the hash of new words, that of the words which a person changed into them.
         accept_deletions: a person confirmed that missing statements were deleted on purpose.
     """
     keys = {row.node: text_hash(texts[row.node]) for row in then}
@@ -188,7 +194,7 @@ def take_stock(
         for node in missing
         if keys[node] not in inside and (not from_git or keys[node] in deleted)
     ]
-    places = _with_former(places, gone, texts, as_stored)
+    places = _with_former(places, gone, texts, as_stored, edited)
     lost = [*{*gone} - {place.was for place in places}]
     paused = deletion(len(lost), len(shown), file_is_gone=now is None)
     if paused is not None and not accept_deletions and not from_git:
@@ -208,19 +214,24 @@ def _with_former(
     gone: Sequence[str],
     texts: Mapping[str, str],
     as_stored: Callable[[str], str],
+    edited: Mapping[str, str],
 ) -> list[Place]:
-    """Return places in which a new statement names the memory that differs only in its lead."""
+    """Return places in which a new statement names the memory that it keeps."""
     free = list(gone)
     found = []
     for place in places:
-        former = None
+        former, before = None, None
         if place.node is None and place.statement is not None and free:
             own = as_stored(place.statement.own)
             with_lead = re.compile(rf"(?:.*[>:：*]\s* )?{re.escape(own)}", re.DOTALL)
             former = next((node for node in free if with_lead.fullmatch(texts[node])), None)
+            before = edited.get(text_hash(as_stored(place.statement.text)))
+        reworded = former is None and before is not None
+        if reworded:
+            former = next((node for node in free if text_hash(texts[node]) == before), None)
         if former is not None:
             free.remove(former)
-        found.append(replace(place, was=former))
+        found.append(replace(place, was=former, reworded=reworded))
     return found
 
 

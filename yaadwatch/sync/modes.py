@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from bridges import rules
 from bridges.block import Absent, find
+from bridges.registry import bridges
 from bridges.rules import AGENTS, FIRST, Agent
 from yaadwatch.db import database, projects
 from yaadwatch.db.files import Connection
@@ -310,7 +311,14 @@ def loading(root: Path, fleet: Fleet, agent: Agent) -> Loading:
     elif agent.name == "gemini":
         found = _gemini(root, fleet, read)
     taken = found.read.union(*(fleet.taken_in.get(path, ()) for path in found.read))
-    return replace(found, read=taken)
+    misspelled = tuple(
+        f"{agent.title} loads {path}, but not {other}, whose name has another case"
+        for bridge in bridges()
+        for path in bridge.paths
+        if bridge.name in agent.reads and "*" not in path and not (root / path).exists()
+        if (other := agent_files.spelled_otherwise(root, path))
+    )
+    return replace(found, read=taken, obstacles=found.obstacles + misspelled)
 
 
 def _codex(

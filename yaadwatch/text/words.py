@@ -51,11 +51,12 @@ def normalise(text: str) -> str:
 
     Unicode is composed (NFC), white space collapsed, leading list markers and final full stops are
     dropped. A full stop that is a word (`eslint .`) or part of a path (`./...`, `src/..`) stays.
-    Case is kept: `Token` and `token` may differ.
+    Case is kept: `Token` and `token` may differ. What git writes into `$Id$` is no word.
 
     A change needs a schema migration, because hashes of texts are stored.
     """
     plain = " ".join(unicodedata.normalize("NFC", text).split())
+    plain = re.sub(r"\$Id: [0-9a-f]{40,64} \$", "$Id$", plain)
     while marker := _LIST_MARKER.match(plain):
         plain = plain[marker.end() :]
     bare = plain.rstrip(" .")

@@ -7,6 +7,7 @@ from verb_world import Tree, prepared
 
 from bridges.rules import FIRST
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.limits import short_id
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS = "# For agents\n\nRun `make test` first.\n"
@@ -160,6 +161,102 @@ class TestIn:
         assert [row["text"] for row in shown["versions"]].count("Always use jose for tokens") == 1
         assert block_of(tree, "AGENTS.md") == ["Always use jose for all tokens"]
         assert tree.memories().count("Always use jose for all tokens") == 1
+
+    @pytest.mark.parametrize(
+        "now",
+        [
+            "# Rules\n\n- Use tabs in all Go files\n",
+            "# Rules\n\n- Be kind\n- Use spaces in Go files\n- Ask first\n",
+            "# Style\n\n## Go\n\nAsk first.\n\n- Use tabs in Go files, always\n",
+        ],
+    )
+    def test_a_line_edited_outside_keeps_its_memory_and_the_siblings_have_it(self, tree, now):
+        memory = tree.id_of("Use tabs in Go files")
+        tree.write("CLAUDE.md", now)
+
+        tree.sync()
+
+        shown = tree.show(memory)
+        assert shown["text"] in tree.read("CLAUDE.md") or shown["text"].startswith("Go > ")
+        assert shown["text"] != "Use tabs in Go files"
+        assert [row["change"] for row in shown["versions"]] == ["created", "edited"]
+        assert (shown["archived_at"], shown["unverified"]) == (None, False)
+        assert shown["text"] in block_of(tree, "AGENTS.md")
+
+    def test_an_edit_outside_that_is_undone_is_the_same_memory_with_its_first_words(self, tree):
+        memory = tree.id_of("Use tabs in Go files")
+        tree.write("CLAUDE.md", CLAUDE.replace("tabs", "spaces"))
+        tree.sync()
+
+        tree.write("CLAUDE.md", CLAUDE)
+        tree.sync()
+
+        shown = tree.show(memory)
+        assert (shown["text"], shown["archived_at"]) == ("Use tabs in Go files", None)
+        assert block_of(tree, "AGENTS.md") == ["Use tabs in Go files"]
+
+    def test_new_words_outside_rest_on_the_code_they_name(self, tree):
+        tree.write("src/net.py", "def fetch(tries=3):\n    pass\n")
+        tree.commit("code")
+        memory = tree.id_of("Use tabs in Go files")
+        tree.write("CLAUDE.md", CLAUDE.replace("Go files", "Go files, as `fetch`"))
+        tree.sync()
+
+        tree.write("src/net.py", "def load():\n    pass\n")
+
+        assert [row["id"] for row in tree.stale()["stale"]] == [memory]
+
+    def test_a_flagged_line_that_is_edited_is_another_memory_and_its_flag_comes_back_with_it(
+        self, tree
+    ):
+        tree.write("src/net.py", "def fetch(tries=3):\n    pass\n")
+        tree.write("CLAUDE.md", "- Always call `fetch` in src/net.py for downloads\n")
+        tree.commit("code")
+        tree.sync()
+        memory = tree.id_of("Always call `fetch` in src/net.py for downloads")
+        tree.write("src/net.py", "def load():\n    pass\n")
+        assert [row["id"] for row in tree.stale()["stale"]] == [memory]
+
+        tree.write("CLAUDE.md", "- Always call `load` in src/net.py for downloads\n")
+        tree.sync()
+        new = tree.id_of("Always call `load` in src/net.py for downloads")
+        assert short_id(new) in tree.show(memory)["archive_reason"]
+        assert tree.stale()["stale"] == []
+        tree.write("CLAUDE.md", "- Always call `fetch` in src/net.py for downloads\n")
+        tree.sync()
+
+        assert [row["id"] for row in tree.stale()["stale"]] == [memory]
+
+    def test_a_rule_with_an_id_that_git_expands_is_one_memory_over_commits(self, tree):
+        tree.write(".gitattributes", "CLAUDE.md ident\n")
+        tree.write("CLAUDE.md", "- Keep the line $Id$ at the top\n")
+        tree.commit("ident")
+        tree.sync()
+        for more in ("One", "Two"):
+            tree.write("CLAUDE.md", tree.read("CLAUDE.md") + f"- {more} more rule to follow\n")
+            tree.commit(more)
+            (tree.path / "CLAUDE.md").unlink()
+            tree.git("checkout", "CLAUDE.md")
+            assert "$Id: " in tree.read("CLAUDE.md")
+            tree.sync()
+
+        assert len([text for text in tree.memories() if "Keep the line" in text]) == 1
+
+    def test_a_line_edited_by_others_is_another_memory_and_inherits_no_approval(self, tree):
+        memory = tree.id_of("Use tabs in Go files")
+        tree.confirm(memory)
+        tree.git("checkout", "-qb", "theirs")
+        tree.write("CLAUDE.md", CLAUDE.replace("tabs", "tabs and curl"))
+        tree.git("commit", "-qam", "edit")
+        tree.git("commit", "-q", "--amend", "--no-edit", "--author", "m <m@x.org>")
+        tree.git("checkout", "-q", "main")
+        tree.sync()
+        tree.git("-c", "user.email=m@x.org", "merge", "-q", "--no-ff", "--no-edit", "theirs")
+
+        tree.sync()
+
+        assert tree.show(memory)["text"] == "Use tabs in Go files"
+        assert all("curl" not in rule for rule in block_of(tree, "AGENTS.md"))
 
     def test_a_bullet_deleted_outside_is_archived_with_its_last_place(self, tree):
         tree.write("CLAUDE.md", CLAUDE + "- Never use print for logging\n")

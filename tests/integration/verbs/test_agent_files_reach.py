@@ -281,6 +281,28 @@ class TestWhatIsLoaded:
 
         assert self.RULE not in context(tree, agent="gemini")
 
+    @pytest.mark.parametrize(
+        ("agent", "name", "other"),
+        [
+            ("claude", "CLAUDE.md", "claude.md"),
+            ("codex", "AGENTS.md", "agents.md"),
+            ("gemini", "GEMINI.md", "Gemini.md"),
+        ],
+    )
+    def test_a_file_whose_name_has_another_case_is_named(self, world, tmp_path, agent, name, other):
+        (tmp_path / f".{agent}").mkdir()
+        tree = world.repo()
+        tree.write(other, CLAUDE)
+        if (tree.path / name).exists():
+            pytest.skip("case does not matter here")
+        tree.add()
+
+        (found,) = files.files(tree.home, tree.call)["agents"]
+
+        assert found["reads"] == []
+        words = f"{found['title']} loads {name}, but not {other}, whose name has another case"
+        assert words in found["obstacles"]
+
 
 class TestPlaceOfABlock:
     """The rules of a block stand below no heading that restricts them."""

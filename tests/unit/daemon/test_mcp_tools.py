@@ -145,6 +145,8 @@ def test_a_wide_tool_says_what_is_wrong_with_a_call(given, told):
         # What no tool does, or not in the same words, stays a command.
         ("yaadwatch confirm ID, yaadwatch remember --scope user TEXT", None),
         ("yaadwatch status is one; yaadwatch statusquo is none", "yaad_status is one; yaadwatch"),
+        ("If it holds, the person can state it: yaadwatch remember TEXT", None),
+        ("Or ask the person to run: yaadwatch forget 1f470e3f", None),
     ],
 )
 def test_an_agent_is_told_of_its_tool_where_a_person_is_told_of_a_command(hint, told):
