@@ -42,12 +42,19 @@ class Installation:
         self.home = folder / "home"
         self.before = self.after = ""
         self.stdin = None
-        self.env = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
+        self.runtime = folder / "run"
+        self.runtime.mkdir()
+        self.env = {
+            "HOME": str(self.home),
+            "PATH": os.environ["PATH"],
+            "XDG_RUNTIME_DIR": str(self.runtime),
+        }
         self.python.parent.mkdir(parents=True)
         self.python.symlink_to(sys.executable)
         self.home.mkdir()
         (self.home / ".yaad" / "log").mkdir(parents=True)
-        shutil.copytree(PACKAGE / "client", self.package / "client")
+        for name in ("api", "client", "model"):
+            shutil.copytree(PACKAGE / name, self.package / name)
         for name in ("__init__.py", "places.py"):
             shutil.copy(PACKAGE / name, self.package / name)
 
@@ -208,6 +215,66 @@ def put_folder_at_log(one):
     (one.home / ".yaad" / "log" / "hook.log").mkdir()
 
 
+def fill_disk_of_log(one):
+    (one.home / ".yaad" / "log" / "hook.log").symlink_to("/dev/full")
+
+
+def lead_data_folder_in_a_circle(one):
+    shutil.rmtree(one.home / ".yaad")
+    (one.home / ".yaad").symlink_to(one.home / ".yaad")
+
+
+def remove_runtime_folder(one):
+    one.runtime.rmdir()
+
+
+def put_file_at_runtime_folder(one):
+    one.runtime.rmdir()
+    one.runtime.write_text("")
+
+
+def close_runtime_folder(one):
+    one.runtime.chmod(0)
+
+
+def put_file_at_socket(one):
+    (one.runtime / "yaadwatch").mkdir()
+    (one.runtime / "yaadwatch" / "daemon.sock").write_text("")
+
+
+def make_runtime_folder_too_long(one):
+    one.env["XDG_RUNTIME_DIR"] = "/" + "long/" * 2000
+
+
+def use_python_without_modules(one):
+    one.replace_python(f'#!/bin/sh\nPYTHONHOME=/nowhere exec {sys.executable} "$@"\n')
+
+
+def use_python_of_another_time(one):
+    for path in one.client.parent.rglob("*.py"):
+        path.write_text("print 'Python 2'\n")
+
+
+def write_nonsense_into_a_module(one):
+    (one.package / "model" / "errors.py").write_bytes(b"raise SystemExit(2)")
+
+
+def set_odd_locale(one):
+    one.env |= {"LC_ALL": "nowhere", "PYTHONUTF8": "7", "PYTHONPATH": "/nowhere"}
+
+
+def limit_size_of_files(one):
+    one.before = "ulimit -f 0;"
+
+
+def limit_open_files(one):
+    one.before = "ulimit -n 12;"
+
+
+def limit_address_space(one):
+    one.before = "ulimit -v 20000;"
+
+
 def send_garbage(one):
     one.stdin = b"\0\xff{{{"
 
@@ -255,6 +322,20 @@ DAMAGES = (
     write_nonsense_into_config,
     write_nonsense_into_lock,
     put_folder_at_log,
+    fill_disk_of_log,
+    lead_data_folder_in_a_circle,
+    remove_runtime_folder,
+    put_file_at_runtime_folder,
+    close_runtime_folder,
+    put_file_at_socket,
+    make_runtime_folder_too_long,
+    use_python_without_modules,
+    use_python_of_another_time,
+    write_nonsense_into_a_module,
+    set_odd_locale,
+    limit_size_of_files,
+    limit_open_files,
+    limit_address_space,
     send_garbage,
     close_standard_input,
     close_standard_output,
@@ -262,8 +343,19 @@ DAMAGES = (
     close_everything,
     delete_current_folder,
 )
-OF_THE_PROCESS = DAMAGES[-6:]
+OF_THE_PROCESS = DAMAGES[-9:]
 """Damages of a process that OpenCode starts by itself."""
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_hook_of_an_undamaged_installation_runs(tmp_path, agent):
+    """Without it, what a damage breaks in the hook itself would not be seen."""
+    installation = Installation(tmp_path)
+
+    installation.run(agent)
+
+    logged = (installation.home / ".yaad" / "log" / "hook.log").read_text()
+    assert "no daemon is running" in logged
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda one: one.__name__)
@@ -280,6 +372,8 @@ def test_hook_of_a_damaged_installation_lets_the_agent_work(tmp_path, agent, dam
             installation.client.chmod(0o700)
         if installation.home.exists():
             installation.home.chmod(0o700)
+        if installation.runtime.is_dir():
+            installation.runtime.chmod(0o700)
 
     assert ran
     for status, out in ran:

@@ -244,7 +244,7 @@ def daemon(args: Namespace, client: "Client", terminal: Terminal) -> int:  # noq
     """Run the daemon in the foreground, for a supervisor.
 
     You rarely need this: commands start the daemon when they need it. After an
-    upgrade, it restarts itself as a new process.
+    upgrade, or above its memory limit, it restarts itself as a new process.
 
     examples:
       yaadwatch daemon --supervised  what a service manager runs

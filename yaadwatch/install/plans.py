@@ -135,7 +135,7 @@ def require_this_data_folder(path: Path) -> None:
             Code.REFUSED,
             f"{path} runs the daemon for {theirs}, not for {places.data_folder()}. Nothing was "
             "done.",
-            hint=f"Beside it: yaadwatch daemon. To remove it: {as_theirs} yaadwatch uninstall",
+            hint=f"Beside it: yaadwatch up. To remove it: {as_theirs} yaadwatch uninstall",
         )
 
 
