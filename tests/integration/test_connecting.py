@@ -527,7 +527,37 @@ def test_what_others_put_on_the_receipt_stays(home):
     assert stat.S_IMODE(places.receipt().stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"connections": [{}]}', '{"connections": 5}'])
+def _receipt_with(**fields):
+    spot = {"path": "/x", "how": "member", "at": ["a"], "value": None, "event": "", "mode": None}
+    added = {"at": ["a", 1], "made": ["a"], "pieces": ["x"]}
+    entry = {"agent": "claude", "project": "", "spot": spot, "added": added}
+    for name, value in fields.items():
+        part = next(one for one in (spot, added, entry) if name in one)
+        part[name] = value
+    return json.dumps({"connections": [entry]})
+
+
+def test_receipt_of_a_connection_is_read(home):
+    places.receipt().write_text(_receipt_with())
+
+    assert connect(world(home), ["claude"])["agents"][0]["state"] == "connected"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"connections": [{}]}',
+        '{"connections": 5}',
+        _receipt_with(path=3),
+        _receipt_with(at=5),
+        _receipt_with(event=None),
+        _receipt_with(pieces=[1]),
+        _receipt_with(made=None),
+        _receipt_with(agent={}),
+    ],
+)
 def test_a_receipt_that_makes_no_sense_stops_everything(home, text):
     places.receipt().write_text(text)
 

@@ -102,7 +102,11 @@ def save(path: Path, receipt: Receipt) -> None:
 def _entry(fields: dict[str, Any]) -> Entry:
     spot = Spot(**_with_tuples(fields["spot"]))
     added = Added(**_with_tuples(fields["added"])) if fields["added"] else None
-    return Entry(**_with_tuples(fields) | {"spot": spot, "added": added})
+    entry = Entry(**_with_tuples(fields) | {"spot": spot, "added": added})
+    pieces = (*map(str, (*added.at, *added.made)), *added.pieces) if added else ()
+    # join raises where one is no text
+    "".join((spot.key, entry.agent, entry.project, entry.digest, *entry.folders, *pieces))
+    return entry
 
 
 def _with_tuples(fields: dict[str, Any]) -> dict[str, Any]:

@@ -59,8 +59,12 @@ def load() -> Installed | None:
     path = places.receipt()
     part = settings_files.load(path).get(RECEIPT_PART)
     try:
-        return None if part is None else Installed(**part)
-    except TypeError as error:
+        found = None if part is None else Installed(**part)
+        if found is not None:  # join raises where one is no text
+            texts = (found.manager, found.folder, found.program, found.home, *found.folders)
+            "".join((*texts, *found.written, *found.written.values()))
+        return found
+    except (TypeError, AttributeError) as error:
         raise settings_files.UnreadableError(path, f"it makes no sense: {error!r}") from error
 
 

@@ -287,7 +287,18 @@ def test_what_others_wrote_on_the_receipt_stays(world):
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[]", '{"service": 1}', '{"service": {"manager": "x"}}', "\xff"]
+    "text",
+    [
+        "{",
+        "[]",
+        '{"service": 1}',
+        '{"service": {"manager": "x"}}',
+        '{"service": {"manager": "systemd", "folder": "/x", "written": ["a"]}}',
+        '{"service": {"manager": "systemd", "folder": null, "written": {}}}',
+        '{"service": {"manager": "systemd", "folder": "/x", "written": {"/x/y": 3}}}',
+        '{"service": {"manager": "systemd", "folder": "/x", "written": {}, "folders": 3}}',
+        "\xff",
+    ],
 )
 def test_a_receipt_that_makes_no_sense_is_told_and_nothing_is_written(world, home, text):
     places.data_folder().mkdir(mode=0o700)
