@@ -79,6 +79,7 @@ def test_on_a_full_disk_nothing_is_half_written_all_is_answered_and_it_goes_on_l
     told = shop.ask("stale")
     assert "space" in told["unchecked"]
     assert "Not checked now: There is no space" in machine.run("stale", cwd=root).out
+    assert shop.ask("impact", file="src")["unchecked"] == told["unchecked"]
     assert told_of_disk(machine) == [
         f"There is no space left on the disk of {data}; nothing more can be stored there."
     ]

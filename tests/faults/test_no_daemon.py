@@ -40,7 +40,8 @@ def test_reads_are_answered_from_the_stores_and_change_nothing_there(machine, al
     before = stored(alone)
     env = {} if path is None else {"PATH": path}
 
-    for command in (["recall", QUESTION], ["stale"], ["list"], ["sessions"], ["tasks"]):
+    reads = ["stale"], ["list"], ["sessions"], ["tasks"], ["impact", "."]
+    for command in (["recall", QUESTION], *reads):
         ran = machine.run(*command, "--json", cwd=alone.root, env=env)
         assert ran.status in {0, 1}, (command, ran)
         assert ran.json["offline"] is True

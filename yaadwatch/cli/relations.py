@@ -86,6 +86,8 @@ def impact(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
         rest = f"{count(direct, 'memory')} {'rests' if direct == 1 else 'rest'} on {about}"
         through = f", {len(memories) - direct} through links" if direct < len(memories) else ""
         terminal.line(f"{rest}{through}; {flagged or 'none'} flagged now.")
+    if unchecked := answer.get("unchecked"):
+        terminal.line(styled(f"Not checked now: {unchecked}", "yellow"))
     print_hidden(answer, terminal)
 
 

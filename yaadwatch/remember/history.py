@@ -188,8 +188,7 @@ def impact(home: Home, call: Call, ask: Impact) -> dict[str, object]:
             no memory rests on it.
     """
     with home.space(call) as space:
-        if ask.check:
-            stale.check_space(home, space, None)
+        unchecked = stale.check_if_writable(home, space) if ask.check else None
         anchored = space.db.read(anchors.paths)
         path, symbol = _target(ask.file, folder_of(call, space), space, anchored)
         view = view_of(home, space, all_branches=ask.all_branches)
@@ -203,6 +202,7 @@ def impact(home: Home, call: Call, ask: Impact) -> dict[str, object]:
         "there": os.path.lexists(f"{space.root}/{path}"),
         **resting,
         "checked_at": checked_at,
+        "unchecked": unchecked,
     }
 
 

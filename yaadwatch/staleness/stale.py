@@ -60,7 +60,7 @@ def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
         YaadError: NOT_FOUND when no watched project is here.
     """
     with home.space(call) as space:
-        unchecked = _unchecked(home, space) if ask.check else None
+        unchecked = check_if_writable(home, space) if ask.check else None
         found = space.db.read(flags.spread_flags, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
         places = space.db.read(said_places, space.worktree.id, known)
@@ -121,8 +121,12 @@ def _superseded(later: Iterable[Node], whose: Mapping[str, Authority]) -> dict[s
     return {"superseded_by": rows} if rows else {}
 
 
-def _unchecked(home: Home, space: Space) -> str | None:
-    """Check a work tree; return why that failed or could not be stored, else None."""
+def check_if_writable(home: Home, space: Space) -> str | None:
+    """Check a work tree; return why that failed or could not be stored, else None.
+
+    Raises:
+        YaadError: as for `check`, unless the store cannot be written.
+    """
     if not space.db.is_writable:
         return "without the daemon the files were not compared"
     try:

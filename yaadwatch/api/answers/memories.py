@@ -414,6 +414,8 @@ class Impact(TypedDict):
     hidden: int
     """as in Stale"""
     checked_at: Time | None
+    unchecked: str | None
+    """as in Stale"""
 
 
 class Checked(TypedDict):
