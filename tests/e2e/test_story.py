@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -209,7 +210,22 @@ def test_two_daemons_cannot_run(machine, watched):
     assert machine.pid() == pid
 
 
-def test_up_prints_each_flag_as_it_comes_and_goes_and_ends_on_ctrl_c(machine, checkout):
+@pytest.mark.parametrize("other", ["none", "deleted", "without git", "damaged store"])
+def test_up_prints_each_flag_as_it_comes_and_goes_and_ends_on_ctrl_c(
+    machine, checkout, tmp_path, other
+):
+    """Also beside a project that cannot be asked."""
+    if other != "none":
+        folder = tmp_path / "other"
+        subprocess.run(["git", "init", "-q", folder], check=True)
+        store = Path(machine.ask("add", folder)["store"])
+        machine.run("stop")
+        if other == "deleted":
+            shutil.rmtree(folder)
+        elif other == "without git":
+            shutil.rmtree(folder / ".git")
+        else:
+            store.write_text("damaged")
     process = machine.start("up", checkout.root)
     lines = []
 

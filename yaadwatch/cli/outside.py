@@ -9,6 +9,7 @@ import json
 import os
 import stat
 from contextlib import contextmanager
+from itertools import accumulate
 
 from yaadwatch.cli.terminal import in_command
 from yaadwatch.model.errors import Code, YaadError
@@ -158,8 +159,9 @@ def write_folder(
             continue
         else:
             with _writing(path):
-                os.makedirs(folder, mode=0o700, exist_ok=True)
-                os.makedirs(os.path.dirname(path), exist_ok=True)
+                # The names in it are words of memories.
+                for here in accumulate(name.split("/")[:-1], os.path.join, initial=folder):
+                    os.makedirs(here, mode=0o700, exist_ok=True)
                 _replace(path, [data])
             written += 1
         now[name] = digest

@@ -196,7 +196,8 @@ class FlagPrinter(threading.Thread):
         self._client = client
         self._terminal = terminal
         self._args = args
-        self._flags: dict[str, dict[str, Any]] = {}
+        self._flags: dict[str, dict[str, dict[str, Any]]] = {}
+        """The flags that were printed, by the path of their project."""
 
     def run(self) -> None:
         """Print until the daemon stops."""
@@ -230,18 +231,23 @@ class FlagPrinter(threading.Thread):
             self._terminal.line(styled("Watching. Ctrl-C ends it.", "dim"))
 
     def _print_changes(self) -> None:
-        now: dict[str, dict[str, Any]] = {}
         for project in self._client.call("projects")["projects"]:
-            answer = self._client.call("stale", project=project["path"], check=False, all=True)
-            now |= {flag["id"]: flag for flag in answer["stale"]}
-        for identity, flag in now.items():
-            if self._flags.get(identity, {}).get("verdict") != flag["verdict"]:
-                self._print("raised", flag, *headline(flag), f"  ({reason(flag)})")
-        for identity in self._flags.keys() - now.keys():
-            flag = self._flags[identity]
-            words = (styled("no longer flagged", "green"), "  ", styled(short(identity), "bold"))
-            self._print("cleared", flag, *words, f"  {memory_words(flag)}")
-        self._flags = now
+            path = str(project["path"])
+            try:
+                answer = self._client.call("stale", project=path, check=False, all=True)
+            except (ConnectionEnded, DaemonNotRunning):
+                raise
+            except YaadError:  # it is gone or damaged, which `status` says; the others go on
+                continue
+            before = self._flags.get(path, {})
+            now = self._flags[path] = {flag["id"]: flag for flag in answer["stale"]}
+            for identity, flag in now.items():
+                if before.get(identity, {}).get("verdict") != flag["verdict"]:
+                    self._print("raised", flag, *headline(flag), f"  ({reason(flag)})")
+            for identity in before.keys() - now.keys():
+                flag = before[identity]
+                words = styled("no longer flagged", "green"), "  ", styled(short(identity), "bold")
+                self._print("cleared", flag, *words, f"  {memory_words(flag)}")
 
     def _print(self, change: str, flag: "dict[str, Any]", *words: str) -> None:
         if self._args.json:

@@ -48,22 +48,22 @@ def start(
 
     Raises:
         YaadError: unavailable, with the last lines that the daemon wrote, when none answers;
-            Silent, when one holds the lock and hangs.
+            DaemonUnresponsive, when one holds the lock and hangs.
     """
     log = places.start_log()
     begin = _begin_log(log)
     started = None if ask_to_start() else _spawn(command, log)
-    as_service = "as a service and " if started is None else ""
+    as_service = " as a service" if started is None else ""
     waited_from = time.monotonic()
     reported_s = 0
     while (answering := _answering()) is None:
         waited_s = time.monotonic() - waited_from
         if waited_s >= time_s:
-            raise _did_not_start(f"{as_service}did not answer within {time_s:g} s", log, begin)
+            raise _did_not_start(f"{as_service} and did not answer within {time_s:g} s", log, begin)
         has_ended = started is not None and started.poll() is not None
         if started is not None and has_ended and not daemon_holds_lock() and _answering() is None:
             if started.returncode != LOCK_IS_HELD:
-                raise _did_not_start(f"ended with status {started.returncode}", log, begin)
+                raise _did_not_start(f" and ended with status {started.returncode}", log, begin)
             started = _spawn(command, log)
         if on_wait is not None and int(waited_s) > reported_s:
             reported_s = int(waited_s)
@@ -192,7 +192,7 @@ def _did_not_start(what: str, log: Path, begin: int) -> YaadError:
     lines = "".join(f"\n    {line}" for line in said[-8:])
     return YaadError(
         Code.UNAVAILABLE,
-        f"The daemon was started and {what}." + (f" It wrote:{lines}" if lines else ""),
+        f"The daemon was started{what}." + (f" It wrote:{lines}" if lines else ""),
         hint=f"All it wrote is in {log}",
     )
 

@@ -79,7 +79,7 @@ class Call:
         """Read the command line, then the payload on standard input.
 
         Raises:
-            Trouble: one of them makes no sense.
+            HookFailure: one of them makes no sense.
             OSError: there is no standard input.
         """
         self.event, self.name = _asked(argv)

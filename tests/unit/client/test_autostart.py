@@ -154,6 +154,16 @@ def test_a_daemon_that_never_answers_is_given_up(home):
     assert told == [1]
 
 
+def test_service_that_never_answers_is_named_as_one(home, monkeypatch):
+    monkeypatch.setattr(autostart, "ask_to_start", lambda: True)
+
+    with pytest.raises(YaadError) as raised:
+        autostart.start(time_s=0.1)
+
+    text = "The daemon was started as a service and did not answer within 0.1 s."
+    assert raised.value.message == text
+
+
 def test_a_program_that_is_not_there_is_told(home):
     with pytest.raises(YaadError, match="could not be started: No such file"):
         autostart.start(("/nowhere/python",))
