@@ -16,8 +16,9 @@ from functools import cache
 from operator import itemgetter
 from typing import Final
 
+from bridges.rules import STATEMENT_CHARS_MAX
 from yaadwatch.anchors.tree import PIP, plain_name
-from yaadwatch.model.memories import canonical_kind, tier_of
+from yaadwatch.model.memories import HOT, canonical_kind, tier_of
 from yaadwatch.text.words import normalise, word_set
 
 _PROGRAM = r"""(?:make|just|task|npm|npx|pnpm|yarn|bunx?|deno|node|uvx?|pipx?|poetry|hatch|tox|nox
@@ -166,9 +167,12 @@ def classify(
     if tier is not None and tier not in (1, 2, 3):
         raise ValueError(f"tier must be 1, 2 or 3, got {tier!r}")
     found, why = (canonical_kind(kind), "kind given") if kind else _scored(text, headings)
-    if tier is None:
-        return Classified(kind=found, tier=tier_of(found), why=why)
-    return Classified(kind=found, tier=tier, why=f"{why}; tier given")
+    if tier is not None:
+        why += "; tier given"
+    tier = tier_of(found) if tier is None else tier
+    if tier == HOT and len(text) > STATEMENT_CHARS_MAX:
+        why += f"; too long for a rules file, which takes at most {STATEMENT_CHARS_MAX} characters"
+    return Classified(kind=found, tier=tier, why=why)
 
 
 def _scored(text: str, headings: Sequence[str]) -> tuple[str, str]:
