@@ -164,6 +164,25 @@ def test_placeholder_is_not_a_reference(tree, text):
 
 
 @pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("src/a/index.ts", "Each feature has `src/<name>/index.ts`."),
+        ("src/a/index.ts", "Each feature has `src/[feature]/index.ts`."),
+        ("apps/web/Dockerfile", "Images are built from `apps/{app}/Dockerfile`."),
+    ],
+)
+def test_a_file_below_a_placeholder_is_not_the_one_that_happens_to_be_there(tree, path, text):
+    tree.repo.add(path, "FROM base\nRUN make\nCOPY . .\n")
+    anchors = tree.remember(text)
+    top, below, _ = path.split("/")
+    tree.repo.git("mv", f"{top}/{below}", f"{top}/b")
+    tree.repo.commit()
+
+    assert path not in {anchor.path for anchor in anchors}
+    assert not anchors or tree.verdict() in NOT_FLAGGED
+
+
+@pytest.mark.parametrize(
     ("path", "before", "after"),
     [
         (

@@ -149,8 +149,8 @@ def subjects_of(text: str, words: tuple[str, ...] = ()) -> frozenset[str]:
 
 def _is_behind_a_sort(before: str) -> bool:
     """Return whether the text before a number makes it a name: "Python 3"."""
-    last = _WORD_OR_NAME.findall(before[-24:])
-    return bool(last) and last[-1].lower() in _NAMES_A_THING and before[-1:].isspace()
+    last = re.search(r"(?<![\w./])([^\W\d_]+)\s+\Z", before[-24:])
+    return last is not None and last[1].lower() in _NAMES_A_THING
 
 
 def _is_in_command(before: str, after: str) -> bool:

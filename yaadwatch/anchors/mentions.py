@@ -234,6 +234,7 @@ _PATH = re.compile(
     rf"@?(?:{_BRACKETED}(?=[/.]\w)|[\w~.+])(?:[\w@.+~-]|[/\\]{_BRACKETED}(?![(\[])|[/\\])*"
 )
 _FILLED_IN_BEFORE = re.compile(r"(?<![-=])>\Z|[\]}*]\Z")
+_FILLED_IN_ABOVE = re.compile(r"[\w./](?:<[^<>\s]+>|[{\[][^{}\[\]\s]+[}\]]|\*+)/\Z")
 _FILLED_IN_BEHIND = re.compile(r"[<{$*]|\[(?!\d)")
 """Beside a part of a path: something that stands for many names, `[Name]`, `<name>` or a star."""
 _PLACEHOLDER = re.compile(
@@ -433,11 +434,14 @@ def _paths(text: str, *, quoted: bool) -> Iterator[str]:
 def _whole(text: str, match: re.Match[str]) -> str:
     """Return the part of a code span that is a path by itself, when another part is a placeholder.
 
-    `src/orders/Get[Name]Test.cs` gives `src/orders/`, neither `src/orders/Get` nor `Test.cs`.
+    `src/orders/Get[Name]Test.cs` gives `src/orders/`, neither `src/orders/Get` nor `Test.cs`, and
+    `src/<name>/index.ts` gives `src/`.
     """
     token = match.group()
     behind = _FILLED_IN_BEHIND.match(text, match.end())
-    if _FILLED_IN_BEFORE.search(text, max(0, match.start() - 2), match.start()):
+    if _FILLED_IN_BEFORE.search(
+        text, max(0, match.start() - 2), match.start()
+    ) or _FILLED_IN_ABOVE.search(text, 0, match.start()):
         return ""
     if behind is not None:
         folder, slash, _ = token.rpartition("/")

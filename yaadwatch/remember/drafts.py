@@ -335,7 +335,12 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
     listing = tree.listing()
     lost: list[Missing] = []
     for path in spoken.paths:
-        if not _is_file_name(path) or listing.match(path, folder=draft.folder) is not None:
+        is_placeholder = not {"<", "{"}.isdisjoint(path)
+        if (
+            is_placeholder
+            or not _is_file_name(path)
+            or listing.match(path, folder=draft.folder) is not None
+        ):
             continue
         place = path.removeprefix("./")
         if any(f"/{anchor.path}".endswith(f"/{place}") for anchor in found):

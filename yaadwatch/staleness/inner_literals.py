@@ -424,7 +424,10 @@ def _spoken(tokens: Sequence[_Token], line: int, symbol: str, count: Count) -> f
             families = {one for one in subjects_of(own.replace("_", " ")) if one.startswith("#")}
             others = " ".join(name for name in names if name != own)
             said = subjects_of(others.replace("_", " "))
-            return count.subjects & (said | (families if own in names else set()))
+            said |= families if own in names else set()
+            if not {"for", "while", "until", "loop"}.isdisjoint(names):
+                said |= {"#0"}  # what a loop counts are tries, or times
+            return count.subjects & said
     return frozenset()
 
 

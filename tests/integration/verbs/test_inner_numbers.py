@@ -91,6 +91,9 @@ def test_a_number_that_was_replaced_is_flagged_from_a_plain_sentence(repo, said,
         ("src/net.go", "func load(u string) {\n\tfor i := 0; i < 2; i++ { retry(u) }\n}", "i < 4"),
         ("src/net.rs", "fn load(u: &str) {\n    for attempt in 0..2 { get(u); }\n}", "0..4"),
         ("src/net.rb", "def load(u)\n  2.times { get(u) }\nend", "4.times"),
+        ("src/net.js", "function load(u) {\n  let n = 0\n  while (n < 2) n += get(u)\n}", "n < 4"),
+        ("src/net.ts", "function load(u) {\n  for (let i = 0; i < 2; i++) get(u)\n}", "i < 4"),
+        ("src/n.go", "func load(u U) {\n\tfor i := 0; i < 2; i++ {\n\t\tget(u)\n\t}\n}", "i < 4"),
     ],
 )
 def test_it_is_flagged_in_other_languages(repo, path, before, after):
@@ -101,6 +104,13 @@ def test_it_is_flagged_in_other_languages(repo, path, before, after):
     )
 
     assert found == [f"load in {path}: 2 is now 4"]
+
+
+@pytest.mark.parametrize("said", ["`Draw` draws two columns", "Two rows come from `Draw`"])
+def test_a_loop_counts_nothing_but_tries_and_times(repo, said):
+    code = "package n\n\nfunc Draw() {\n\tfor i := 0; i < 2; i++ {\n\t\tcell()\n\t}\n}\n"
+
+    assert flagged(repo, said, code, code.replace("< 2", "< 3"), "src/n.go") == []
 
 
 @pytest.mark.parametrize(
