@@ -505,8 +505,14 @@ class Git:
                     hint="If you trust it: git config --global --add safe.directory "
                     f"{shlex.quote(str(self._cwd))}",
                 ) from failure
+            fetch = f"git -C {shlex.quote(str(self._cwd))} fetch --refetch --no-filter"
+            is_partial = "promisor remote" in failure.message
             raise YaadError(
-                Code.UNAVAILABLE, f"git could not answer for {self._cwd}: {failure}."
+                Code.UNAVAILABLE,
+                f"git could not answer for {self._cwd}: {failure}.",
+                hint=f"This clone lacks contents of older commits. To fetch them: {fetch}"
+                if is_partial
+                else "",
             ) from failure
 
     def compare(self, arguments: list[str], *, given: bytes | None = None) -> bytes:

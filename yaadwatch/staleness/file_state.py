@@ -221,29 +221,38 @@ def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
         for path, found in defining.items()
         if path != seen.place
     }
-    # Where it is unchanged, a new definition of its name is a namesake.
+    # Where it is unchanged, a new definition of its name is a namesake, and a copy that was there
+    # before is not where it went.
     unchanged = [path for path in same if same[path]]
-    elsewhere = unchanged or [
-        path
-        for path in same
-        if _is_new(anchor, path, head) and not _is_unlike(anchor, path, view, head)
-    ]
+    copies = [path for path in unchanged if _then(anchor, path, head) == anchor.fingerprint]
+    if copies and head.history.blob_at(anchor.commit, anchor.path) is None:
+        copies = []  # it was uncommitted then, and may have come from there
+    elsewhere = [path for path in unchanged if path not in copies]
+    if not unchanged:
+        elsewhere = [
+            path
+            for path in same
+            # An older namesake is not where it went.
+            if _then(anchor, path, head) == "" and not _is_unlike(anchor, path, view, head)
+        ]
+    likely = copies[0] if len(copies) == 1 and not elsewhere else seen.likely
     rewritten = not all(same[path] for path in elsewhere)
-    return replace(seen, elsewhere=tuple(elsewhere), rewritten=rewritten)
+    return replace(seen, elsewhere=tuple(elsewhere), rewritten=rewritten, likely=likely)
 
 
-def _is_new(anchor: Anchor, path: str, head: AtHead) -> bool:
-    """Return whether a file did not define the anchored symbol when that was anchored.
+def _then(anchor: Anchor, path: str, head: AtHead) -> str | None:
+    """Return the fingerprint of the anchored symbol in a file when it was anchored.
 
-    An older namesake is not where the definition went. False also when unknown.
+    '' where the file did not define it; None when unknown.
     """
     history, since = head.history, anchor.commit
     if not since or not history.has_commit(since):
-        return False
+        return None
     until = head.head.commit
     before = history.came_from(path, since, until) if until and since != until else path
     then = AtHead(history=history, head=Head(commit=since, branch=""))
-    return then.find(before) is None or define_in(then, before, anchor.symbol) is None
+    found = define_in(then, before, anchor.symbol) if then.find(before) is not None else None
+    return found[1] if found is not None else ""
 
 
 def _is_unlike(anchor: Anchor, path: str, view: View, head: AtHead) -> bool:

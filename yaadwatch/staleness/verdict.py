@@ -277,7 +277,9 @@ def _judge_missing(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         reason = f"{as_name(anchor.path)} is gone, and {name} with it"
     else:
         reason = f"{name} is gone from {as_name(seen.place)}"
-    return AnchorVerdict(anchor, Verdict.GONE, reason)
+    if seen.likely:
+        reason = f"{reason}; {as_name(seen.likely)} had the same before, and has it now"
+    return AnchorVerdict(anchor, Verdict.GONE, reason, likely=seen.likely)
 
 
 def _still_there(anchor: Anchor, seen: Seen) -> AnchorVerdict:

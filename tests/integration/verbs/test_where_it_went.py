@@ -225,6 +225,21 @@ class TestNamesakes:
         assert (doubt["verdict"], doubt["level"]) == ("gone", "warn")
         assert path not in str(doubt)
 
+    @pytest.mark.parametrize("others", [["fn/x/main.py"], ["fn/x/main.py", "fn/y/main.py"]])
+    def test_copies_that_were_always_there_are_not_where_it_went(self, repo, others):
+        for path in ("fn/e/main.py", *others):
+            repo.write(path, HANDLER.format(name="handler", value=7))
+        repo.commit("one handler each")
+        memory = repo.remember("`handler` in `fn/e/main.py` answers a request")
+        repo.write("fn/e/main.py", "import os\n")
+        repo.commit("e answers none")
+
+        doubt = repo.doubt(memory)
+
+        assert (doubt["verdict"], doubt.get("suggestion")) == ("gone", None)
+        assert "is now in" not in doubt["reason"]
+        assert ("had the same before" in doubt["reason"]) == (len(others) == 1)
+
     def test_one_that_says_the_same_is_where_it_is_now(self, repo, memory):
         repo.write("fn/a/main.py", HANDLER.format(name="handler", value=2))
         repo.commit("a does what b does")
