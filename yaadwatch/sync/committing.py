@@ -26,6 +26,7 @@ from yaadwatch.model.settings import AGENT_FILE_WRITES_WITHIN
 from yaadwatch.remember import preparing, storing
 from yaadwatch.remember.drafts import NEW, Admitted, Draft, Ready
 from yaadwatch.remember.write_batch import change_one
+from yaadwatch.sync import gathering
 from yaadwatch.sync.deciding import Decided, as_stored
 from yaadwatch.sync.gathering import Gathered, digest_of
 from yaadwatch.sync.inventory import Place
@@ -370,7 +371,7 @@ class Recorder:
             digest=digest_of(data),
             block=digest if plan is not None else "",
             written=written,
-            adopted=seen.branch.blob if seen.branch.adopted and data is not None else "",
+            adopted=gathering.adopted(seen.branch, seen.row) if data is not None else "",
         )
 
     def record_unwritten(self, seen: Gathered, plan: Plan, done: Committed, reason: str) -> bool:

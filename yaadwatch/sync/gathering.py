@@ -35,6 +35,10 @@ STEPS_MAX: Final = 64
 """Commits read at most that changed a file, or were checked out, since the last agreement."""
 
 
+UNTRACKED: Final = "untracked"
+"""`AgentFileRow.adopted` of a file that got its block while git did not track it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchFile:
     """An agent file as the checked-out commit has it.
@@ -82,6 +86,15 @@ def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
     return BranchFile(blob=blob, filter=name, adopted=row.adopted == blob)
 
 
+def adopted(branch: BranchFile, row: AgentFileRow) -> str:
+    """Return the new value of `AgentFileRow.adopted`."""
+    if branch.adopted:
+        return branch.blob
+    untracked = row.mode == INLINE and not branch.blob
+    since = row.adopted == UNTRACKED and branch.block is not None
+    return UNTRACKED if untracked or since else ""
+
+
 def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
     """Return what a person has to know about a file's block; '' for nothing."""
     found = find(data)
@@ -90,6 +103,11 @@ def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
         return (
             "it has a block of ours that came with git; none of your rules is written there; to"
             f" take part: {adopt}"
+        )
+    if row.adopted == UNTRACKED and branch.block is not None:
+        return (
+            f"git tracks it now, with our block; keep that: {adopt}; keep rules out of git:"
+            f" {adopt} --mode private"
         )
     if branch.refusal:
         return branch.refusal + (f"; to begin: {adopt}" if not branch.filter else "")
@@ -304,7 +322,8 @@ def gather(
                 document = parsed(found.bridge, data)
                 statements = document.statements
                 everywhere = everywhere and document.travels
-    if row.adopted and branch.refusal and not from_git and row.branch == head.branch:
+    was_adopted = row.adopted not in {"", UNTRACKED}
+    if was_adopted and branch.refusal and not from_git and row.branch == head.branch:
         # A commit of other lines, or a pull, leaves the person's block uncommitted.
         branch = replace(branch, adopted=isinstance(block, Block))
     seen = Gathered(

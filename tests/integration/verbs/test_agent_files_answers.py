@@ -11,6 +11,40 @@ def reason(tree, path):
     return next(one["reason"] or "" for one in found if one["path"] == path)
 
 
+def tracked_since(world):
+    tree = world.repo()
+    tree.write("src/a.py", "A = 1\n")
+    tree.commit("code")
+    tree.write("AGENTS.md", "# A\n\n- Be brief\n")
+    tree.add(mode="inline")
+    tree.remember(RULE)
+    tree.sync()
+    assert RULE in tree.read("AGENTS.md")
+    tree.commit("with the agent file")
+    tree.sync()
+    return tree
+
+
+def test_a_file_that_git_tracks_since_keeps_its_block_on_request(world):
+    tree = tracked_since(world)
+    assert "keep that: yaadwatch files adopt AGENTS.md;" in reason(tree, "AGENTS.md")
+
+    files.files_adopt(tree.home, tree.call, path="AGENTS.md")
+
+    assert reason(tree, "AGENTS.md") == ""
+    assert RULE in tree.read("AGENTS.md")
+
+
+def test_a_file_that_git_tracks_since_loses_its_block_on_request(world):
+    tree = tracked_since(world)
+    assert "yaadwatch files adopt AGENTS.md --mode private" in reason(tree, "AGENTS.md")
+
+    files.files_adopt(tree.home, tree.call, path="AGENTS.md", mode="private")
+
+    assert tree.read("AGENTS.md") == "# A\n\n- Be brief\n"
+    assert "tracks it now" not in reason(tree, "AGENTS.md")
+
+
 def test_no_block_is_put_into_a_file_that_git_filters(world):
     tree = world.repo()
     tree.git("config", "filter.up.clean", "tr a-z A-Z")
