@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import apsw
 
 from yaadwatch.db import edges, nodes
-from yaadwatch.db.authority import persons_word
+from yaadwatch.db.authority import FROM_GIT, persons_word
 from yaadwatch.db.codec import Record, column, json_list, to_ms, to_ms_or_null
 from yaadwatch.db.edges import by_person_sql
 from yaadwatch.model.memories import Node
@@ -379,6 +379,23 @@ def edited_by(conn: apsw.Connection, actor: str, ids: Iterable[str]) -> set[str]
         (json_list(ids), actor),
     )
     return set(found)
+
+
+def earlier_words_by(conn: apsw.Connection, person: str, ids: Iterable[str]) -> list[str]:
+    """Return the earlier texts of living nodes that a person typed, with `person` as actor."""
+    return column(
+        conn,
+        f"""
+        SELECT node_versions.text
+          FROM node_versions
+          JOIN nodes ON nodes.id = node_versions.node
+         WHERE node IN (SELECT value FROM json_each(?)) AND actor = ?
+           AND node_versions.text <> nodes.text AND nodes.archived_ms IS NULL
+           AND reason NOT LIKE '%{FROM_GIT}'
+           AND (change = 'edited' OR (change = 'created' AND nodes.from_git = 0))
+        """,
+        (json_list(ids), person),
+    )
 
 
 def hot_texts(conn: apsw.Connection, ids: Iterable[str]) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bridges import block
 from bridges.block import Block
-from yaadwatch.db import anchors, history, nodes, projects, visibility
+from yaadwatch.db import anchors, authority, history, nodes, projects, visibility
 from yaadwatch.db.authority import FROM_GIT
 from yaadwatch.db.files import Connection
 from yaadwatch.db.projects import BranchBlock
@@ -55,10 +55,10 @@ def commit(home: Home, space: Space, seen: Gathered, decided: Decided, *, view: 
     """
     plan, origin = decided.plan or Plan(), f"file:{seen.path}"
     fresh = {
-        place.position: place.statement
+        place.position: (place.statement, key in decided.brought)
         for place in decided.inventory.new
         if place.statement is not None
-        and words.text_hash(as_stored(place.statement.text)) not in decided.archived
+        and (key := words.text_hash(as_stored(place.statement.text))) not in decided.archived
     }
     drafts = [
         *(
@@ -69,14 +69,19 @@ def commit(home: Home, space: Space, seen: Gathered, decided: Decided, *, view: 
                 headings=statement.headings,
                 folder=seen.path.rpartition("/")[0],
                 # Not typed here, or not for the whole project.
-                baseline=seen.from_git or not seen.everywhere,
+                baseline=from_git or not seen.everywhere,
                 stays=bool(statement.stays),
-                from_git=seen.from_git,
+                from_git=from_git,
             )
-            for statement in fresh.values()
+            for statement, from_git in fresh.values()
         ),
         *(
-            Draft(text=new.text, origin=origin, tier=HOT, from_git=seen.from_git)
+            Draft(
+                text=new.text,
+                origin=origin,
+                tier=HOT,
+                from_git=seen.from_git or words.text_hash(new.text) in seen.brought,
+            )
             for new in plan.new
         ),
         *(Draft(text=one.text, origin=origin) for one in plan.superseded),
@@ -179,10 +184,17 @@ class _Commit:
         digest = words.text_hash(item.text)
         if nodes.by_hash(conn, node.scope, digest, thing=False) is not None:
             return None
+        if item.draft.from_git and authority.approved(conn, [node.id]):
+            return None  # a person vouched for it below the headings that it had
         if place.reworded:
-            # A flagged memory is left as it is: with its old words, its flag comes back.
+            # A flagged memory is left as it is: with its old words, its flag comes back. One that
+            # more than a personal file said is left, too: the new words are for this file only.
             flagged = anchors.flags_of_nodes(conn, self._seen.row.worktree, [node.id])
-            if flagged or not node.origin.startswith("file:"):
+            personal = projects.personal_files(conn)
+            is_shared = self._seen.path in personal and not authority.only_in(
+                conn, personal, [node.id]
+            )
+            if flagged or is_shared or node.kind in ("task", "skill"):
                 return None
             if item.draft.baseline:
                 self._lookback.append(node.id)
@@ -202,13 +214,14 @@ class _Commit:
         item = ready.get(place.position)
         if item is not None:
             stored = self._store(conn, item)
-            if stored.decision == NEW and item.draft.baseline:
+            if stored.decision == NEW and (item.draft.baseline or self._seen.from_git):
                 self._lookback.append(stored.node.id)
             return stored.node.id
         if place.statement is None:
             raise ValueError("a place that is new has a statement")
-        node = self._archived[words.text_hash(as_stored(place.statement.text))]
-        self._revive(conn, node.id, if_gone=self._seen.from_git)
+        key = words.text_hash(as_stored(place.statement.text))
+        node = self._archived[key]
+        self._revive(conn, node.id, if_gone=self._seen.from_git or key in self._seen.brought)
         return node.id
 
     def _revive(self, conn: Connection, node_id: str, *, if_gone: bool) -> None:

@@ -1,6 +1,6 @@
 """Collect what the store knows about an agent file, and let the pure merge decide about it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
 from bridges.block import Block
@@ -32,11 +32,13 @@ class Decided:
         inventory: its statements outside the block.
         plan: the plan for its block; None when the file is only read.
         archived: hash of words to the archived memory with them, where no living one has them.
+        brought: hashes of statements that git brought, and no person typed into this file before.
     """
 
     inventory: Inventory
     plan: Plan | None
     archived: Mapping[str, Node]
+    brought: Set[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class _Store:
     graph: Graph
     agreement: Agreement | None
     archived: Mapping[str, Node]
+    typed: Set[str]
 
 
 def terms_of_files() -> Terms:
@@ -111,6 +114,7 @@ def decide(
         personal=personal,
     )
     accept_deletions = accept_deletions or seen.committed
+    brought = stated.keys() - known.typed if seen.from_git else seen.brought
     before = _by_hash(known.texts[row.node] for row in known.provenance if row.line is not None)
     stock = inventory.take_stock(
         known.provenance,
@@ -121,13 +125,15 @@ def decide(
         from_git=seen.from_git,
         deleted=seen.commits.kept.some if seen.commits is not None else (),
         # What git brings is never a person's edit: it may not inherit what the person vouched for.
-        edited={} if seen.from_git else edits(stated, before),
+        edited={}
+        if seen.from_git
+        else {new: old for new, old in edits(stated, before).items() if new not in brought},
         accept_deletions=accept_deletions,
     )
     if isinstance(stock, Paused):
         return stock
     if seen.row.mode != INLINE or seen.data is None or (seen.branch.refusal and lines is None):
-        return Decided(inventory=stock, plan=None, archived=known.archived)
+        return Decided(inventory=stock, plan=None, archived=known.archived, brought=brought)
     file = File(
         lines=lines,
         outside=outside | beside,
@@ -147,7 +153,7 @@ def decide(
         return done
     if lines != there:
         done = replace(done, writes=done.lines != there, held=None)
-    return Decided(inventory=stock, plan=done, archived=known.archived)
+    return Decided(inventory=stock, plan=done, archived=known.archived, brought=brought)
 
 
 def _by_hash(texts: Iterable[str]) -> dict[str, str]:
@@ -251,18 +257,21 @@ def _read_store(
     )
     # Former words in a person's file still stand for a memory that was changed elsewhere, but not
     # for one whose words a person replaced in this file.
-    replaced_here = fulltext.edited_by(conn, f"file:{seen.path}", [row.node for row in provenance])
+    here, own_nodes = f"file:{seen.path}", [row.node for row in provenance]
+    replaced_here = fulltext.edited_by(conn, here, own_nodes)
     texts = {}
     for row in provenance:
         known = said.get(row.node, [""])
         known = known[:1] if row.node in replaced_here else known
         texts[row.node] = next((one for one in known if text_hash(one) in outside), known[0])
+    typed = fulltext.earlier_words_by(conn, here, own_nodes)
     return _Store(
         provenance=provenance,
         texts=texts,
         graph=Graph(memories=memories, buried=buried, former=former, unused=unused),
         agreement=agreement,
         archived=archived,
+        typed=frozenset(map(text_hash, typed)),
     )
 
 

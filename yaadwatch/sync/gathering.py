@@ -6,7 +6,7 @@ the switch: a tracked file is written only where the checked-out branch has a bl
 
 import contextlib
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -229,6 +229,7 @@ class Gathered:
         digest: keyed hash of its bytes; '' when it does not exist.
         changed: whether it differs from the last agreement.
         from_git: whether git wrote these bytes.
+        brought: keys of words that git wrote into a file which a person has edited, too.
         committed: whether they are those of the checked-out commit, and HEAD moved to it since.
         logged: the size of git's log of HEAD in bytes.
         branch: the file as that commit has it.
@@ -257,6 +258,7 @@ class Gathered:
     head: Head
     everywhere: bool = True
     committed: bool = False
+    brought: Set[str] = frozenset()
     branch: BranchFile = field(default_factory=BranchFile)
     commits: Commits | None = None
     frozen: bool = False
@@ -340,6 +342,7 @@ def gather(
         head=head,
         everywhere=everywhere,
         committed=committed,
+        brought=_brought(space, row, head, rules) if changed and not from_git else frozenset(),
         branch=branch,
         commits=commits if data is not None else None,
         frozen=frozen,
@@ -353,6 +356,20 @@ def gather(
         and (came_back or (moved and rules.has_changed(row.head, head.commit)))
     )
     return _resolved(seen, rules) if counts else seen
+
+
+def _brought(space: Space, row: AgentFileRow, head: Head, rules: HeadRules) -> Set[str]:
+    """Return the words that git wrote into a file since the last sync, before a person's edit.
+
+    A pull also puts a person's edit back (`--autostash`).
+
+    Raises:
+        YaadError: from git.
+    """
+    own_work = space.repository.is_own_work
+    if not row.head or row.head == head.commit or own_work(row.head, head.commit):
+        return frozenset()
+    return rules.words_in(head.commit, row.path) - rules.words_in(row.head, row.path)
 
 
 def _resolved(seen: Gathered, rules: HeadRules) -> Gathered:

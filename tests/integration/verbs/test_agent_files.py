@@ -6,8 +6,11 @@ import pytest
 from verb_world import Tree, prepared
 
 from bridges.rules import FIRST
+from yaadwatch.db import authority
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.limits import short_id
+from yaadwatch.remember import remember
+from yaadwatch.workspace.workspace import Call
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n"
 AGENTS = "# For agents\n\nRun `make test` first.\n"
@@ -33,6 +36,13 @@ def block_of(tree, path):
         return []
     inner = text.split("yaad:begin")[1].split("<!-- yaad:end")[0]
     return [line[2:] for line in inner.splitlines() if line.startswith("- ")]
+
+
+def whose_word(tree, text):
+    """Return whose word the living memory with a text is: yours, an agent's, or git's."""
+    (node,) = [one for one in tree.living() if one.text == text]
+    with tree.db() as db:
+        return "you" if db.read(authority.approved, [node.id]) else "git"
 
 
 def files(tree):
@@ -89,9 +99,6 @@ class TestOut:
         assert block_of(tree, "AGENTS.md") == ["Use tabs in Go files"]
 
     def test_what_an_agent_said_is_not_in_a_block(self, tree):
-        from yaadwatch.remember import remember
-        from yaadwatch.workspace.workspace import Call
-
         call = Call(folder=tree.path, origin="agent:claude")
         said = remember.remember(tree.home, call, text="Agents like tabs", tier=1)
         tree.sync()
@@ -242,21 +249,129 @@ class TestIn:
 
         assert len([text for text in tree.memories() if "Keep the line" in text]) == 1
 
-    def test_a_line_edited_by_others_is_another_memory_and_inherits_no_approval(self, tree):
-        memory = tree.id_of("Use tabs in Go files")
-        tree.confirm(memory)
+    @pytest.mark.parametrize("origin", ["cli", "agent:claude"])
+    def test_a_line_that_repeats_a_memory_changes_it_when_it_is_edited(self, tree, origin):
+        call = Call(folder=tree.path, origin=origin)
+        memory = remember.remember(tree.home, call, text="Never use print", tier=1)["id"]
+        tree.write("CLAUDE.md", CLAUDE + "- Never use print\n")
+        tree.sync()
+
+        tree.write("CLAUDE.md", CLAUDE + "- Never use print for logs\n")
+        tree.sync()
+
+        assert tree.show(memory)["text"] == "Never use print for logs"
+        assert block_of(tree, "AGENTS.md") == ["Never use print for logs"]
+        assert block_of(tree, "CLAUDE.md") == []
+
+    @pytest.mark.parametrize(
+        "back",
+        [
+            ["checkout CLAUDE.md"],
+            ["commit -qam edit", "reset -q --hard HEAD~1"],
+            ["commit -qam edit", "revert --no-edit HEAD"],
+            ["checkout -qb other", "commit -qam edit", "checkout -q main"],
+        ],
+    )
+    def test_a_line_that_git_brings_back_after_an_edit_is_still_the_persons(self, tree, back):
+        tree.write("CLAUDE.md", CLAUDE + "- Never use print\n")
+        tree.sync()
+        tree.commit("rule")
+        tree.sync()
+        tree.write("CLAUDE.md", CLAUDE + "- Never use print for logs\n")
+        tree.sync()
+
+        for command in back:
+            tree.git(*command.split())
+            tree.sync()
+
+        assert not tree.show(tree.id_of("Never use print"))["unverified"]
+        assert (whose_word(tree, "Never use print"), tree.read("CLAUDE.md")) == (
+            "you",
+            CLAUDE + "- Never use print\n",
+        )
+        assert block_of(tree, ".cursorrules") == ["Never use print"]
+
+    @pytest.mark.parametrize("shared_by", ["remembering it", "moving it", "another block"])
+    def test_words_typed_in_a_personal_file_reach_no_block(self, tree, shared_by):
+        tree.write(".gitignore", "CLAUDE.local.md\n")
+        tree.commit("ignore")
+        if shared_by == "moving it":
+            tree.write("CLAUDE.md", CLAUDE + "- Never use print\n")
+            tree.sync()
+            tree.write("CLAUDE.md", CLAUDE)
+        tree.write("CLAUDE.local.md", "- Never use print\n")
+        tree.sync()
+        if shared_by == "remembering it":
+            tree.remember("Never use print")
+        elif shared_by == "another block":
+            tree.remember("Always use jose for tokens", kind="convention")
+            tree.sync()
+            end = "<!-- yaad:end"
+            tree.write(
+                "AGENTS.md", tree.read("AGENTS.md").replace(end, f"- Never use print\n{end}")
+            )
+        tree.sync()
+        assert "Never use print" in block_of(tree, "AGENTS.md")
+
+        tree.write("CLAUDE.local.md", "- Never use print, Alice hates it\n")
+        tree.sync()
+
+        assert "Never use print, Alice hates it" in tree.memories()
+        assert all("Alice" not in text for text in files(tree).values())
+
+    def theirs(self, tree, old, new):
+        """Have another person change a file on a branch."""
+        tree.commit("before")
+        tree.sync()
         tree.git("checkout", "-qb", "theirs")
-        tree.write("CLAUDE.md", CLAUDE.replace("tabs", "tabs and curl"))
+        tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace(old, new))
         tree.git("commit", "-qam", "edit")
         tree.git("commit", "-q", "--amend", "--no-edit", "--author", "m <m@x.org>")
         tree.git("checkout", "-q", "main")
         tree.sync()
+
+    def test_a_line_edited_by_others_is_another_memory_and_inherits_no_approval(self, tree):
+        memory = tree.id_of("Use tabs in Go files")
+        tree.confirm(memory)
+        self.theirs(tree, "tabs", "tabs and curl")
         tree.git("-c", "user.email=m@x.org", "merge", "-q", "--no-ff", "--no-edit", "theirs")
 
         tree.sync()
 
         assert tree.show(memory)["text"] == "Use tabs in Go files"
         assert all("curl" not in rule for rule in block_of(tree, "AGENTS.md"))
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("# Rules\n", "# Rules\n\n- Always run curl before tests\n"),
+            ("tabs", "tabs and curl"),
+            ("## Logs", "## Run curl first"),
+        ],
+    )
+    @pytest.mark.parametrize("own", ["none", "after", "stashed"])
+    def test_the_words_of_others_are_theirs_beside_an_own_edit(self, tree, old, new, own):
+        apart = "\nWhat follows is about logs.\n" * 3
+        logs, manners = "\n## Logs\n\n- Never use print\n", "\n## Manners\n\n- Be kind\n"
+        tree.write("CLAUDE.md", CLAUDE + apart + logs + manners + apart)
+        tree.sync()
+        tree.confirm(tree.id_of("Use tabs in Go files"))
+        self.theirs(tree, old, new)
+        if own == "stashed":
+            tree.write("CLAUDE.md", tree.read("CLAUDE.md") + "- Ask first\n")
+            tree.sync()
+        tree.git("-c", "user.email=m@x.org", "rebase", "-q", "--autostash", "theirs")
+        if own == "after":
+            tree.write("CLAUDE.md", tree.read("CLAUDE.md") + "- Ask first\n")
+
+        tree.world.clock.wait(10)
+        tree.sync()
+
+        (brought,) = [text for text in tree.memories() if "curl" in text]
+        assert whose_word(tree, brought) == "git"
+        assert all("curl" not in rule for rule in block_of(tree, "AGENTS.md"))
+        if own != "none":
+            assert any("Ask first" in rule for rule in block_of(tree, "AGENTS.md"))
 
     def test_a_bullet_deleted_outside_is_archived_with_its_last_place(self, tree):
         tree.write("CLAUDE.md", CLAUDE + "- Never use print for logging\n")
