@@ -170,7 +170,7 @@ class Agent:
         title: its name for people.
         reads: names of the formats that it reads when a session starts, all of them together.
         unless: formats that it does not read when there is a file of one of these others.
-        carrier: path of a rules file of our own that it reads and that hides no other; '' if none.
+        rules_file: path of a rules file of ours that it reads and that hides no other, or "".
         beside: whether the rules file needs an existing folder: a new folder would change what else
             the agent reads.
         homes: paths in a person's home folder that exist once the agent was used.
@@ -180,7 +180,7 @@ class Agent:
     title: str
     reads: tuple[str, ...]
     unless: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    carrier: str = ""
+    rules_file: str = ""
     beside: bool = False
     homes: tuple[str, ...] = ()
 
@@ -194,7 +194,7 @@ AGENTS: Final = (
         title="Claude Code",
         reads=("claude", "claude-local", "claude-rules", "agents"),
         unless={"agents": ("claude", "claude-local")},
-        carrier=FIRST,
+        rules_file=FIRST,
         homes=(".claude", ".claude.json"),
     ),
     Agent(
@@ -207,7 +207,7 @@ AGENTS: Final = (
         name="cursor",
         title="Cursor",
         reads=("cursorrules", "cursor-rules", "agents"),
-        carrier=".cursor/rules/yaad.mdc",
+        rules_file=".cursor/rules/yaad.mdc",
         homes=(".cursor",),
     ),
     Agent(
@@ -220,7 +220,7 @@ AGENTS: Final = (
         name="copilot",
         title="GitHub Copilot",
         reads=("copilot", "copilot-rules", "agents", "claude", "gemini", "claude-rules"),
-        carrier=FIRST,
+        rules_file=FIRST,
         homes=(".copilot", ".config/github-copilot"),
     ),
     Agent(
@@ -234,7 +234,7 @@ AGENTS: Final = (
         name="cline",
         title="Cline",
         reads=("cline", "cline-rules", "agents"),
-        carrier=".clinerules/yaad.md",
+        rules_file=".clinerules/yaad.md",
         beside=True,  # a folder of that name would hide the file of that name
         homes=(".cline", "Documents/Cline"),
     ),
@@ -242,26 +242,26 @@ AGENTS: Final = (
         name="devin",
         title="Devin, formerly Windsurf",
         reads=("agents", "windsurf", "devin-rules"),
-        carrier=".devin/rules/yaad.md",
+        rules_file=".devin/rules/yaad.md",
         homes=(".devin",),
     ),
     Agent(
         name="windsurf",
         title="Windsurf",
         reads=("agents", "windsurf", "devin-rules"),
-        carrier=".windsurf/rules/yaad.md",
+        rules_file=".windsurf/rules/yaad.md",
         homes=(".codeium/windsurf",),
     ),
     Agent(
         name="kiro",
         title="Kiro",
         reads=("kiro", "agents"),
-        carrier=".kiro/steering/yaad.md",
+        rules_file=".kiro/steering/yaad.md",
         homes=(".kiro",),
     ),
 )
 
-CARRIERS: Final = frozenset(agent.carrier for agent in AGENTS if agent.carrier)
+RULES_FILES: Final = frozenset(agent.rules_file for agent in AGENTS if agent.rules_file)
 """Every file of our own that there may be in a work tree."""
 
 

@@ -87,7 +87,7 @@ def main() -> None:
         machine = Machine(Path(folder))
         os.environ["YAAD_HOME"] = machine.env["YAAD_HOME"]
         try:
-            checkout = _in_doubt(machine)
+            checkout = _flagged(machine)
             peer = _peer()
             _processes(machine, checkout, peer)
             _calls(machine, checkout, peer)
@@ -95,8 +95,8 @@ def main() -> None:
             machine.stop()
 
 
-def _in_doubt(machine: Machine) -> Checkout:
-    """Return a watched checkout with a doubt and a rule to tell of."""
+def _flagged(machine: Machine) -> Checkout:
+    """Return a watched checkout with a flag and a rule to tell of."""
     checkout = Checkout(machine.home / "code" / "shop", machine.env)
     checkout.write("src/net.py", NET)
     checkout.commit("first")

@@ -140,8 +140,8 @@ def until(daemon, kind, act):
     raise AssertionError("the daemon ended the stream")
 
 
-def without_doubt(daemon):
-    """Wait until no memory is in doubt, and nothing is left to do."""
+def without_flags(daemon):
+    """Wait until no memory is flagged, and nothing is left to do."""
     client = daemon.client(daemon.checkouts[0].root)
     wait_until(lambda: not client.call("stale")["stale"])
     daemon.settled()
@@ -203,21 +203,21 @@ def changes():
                 until(daemon, "stale.raised", partial(checkout.write, "src/net.py", changed))
             )
             checkout.write("src/net.py", NET)
-            without_doubt(daemon)
+            without_flags(daemon)
         for number in range(ROUNDS):
             checkout.git("checkout", "-q", "-b", f"topic-{number}")
             checkout.write("src/net.py", NET.replace("tries=3", f"tries={number + 100}"))
             checkout.commit(f"round {number}")
             checkout.git("checkout", "-q", "main")
-            without_doubt(daemon)
+            without_flags(daemon)
             merge = partial(checkout.git, "merge", "-q", "--ff-only", f"topic-{number}")
             commits.append(until(daemon, "stale.raised", merge))
             checkout.git("reset", "-q", "--hard", "HEAD~1")
-            without_doubt(daemon)
+            without_flags(daemon)
             empty = partial(checkout.git, "commit", "-q", "--allow-empty", "-m", "nothing")
             heads.append(until(daemon, "head.moved", empty))
             checkout.git("reset", "-q", "--hard", "HEAD~1")
-            without_doubt(daemon)
+            without_flags(daemon)
     settle = f"{QUIET_S * 1e3:.0f} ms of it are the wait for quiet"
     goal = QUIET_S * 1e3 + 20
     yield Figure("changes", "a file is saved → the flag is there", "ms", goal, ms(saves), settle)

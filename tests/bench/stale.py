@@ -285,7 +285,7 @@ def fit(args):
 
 
 def _unfixed(np, rows, names, left_out, whole):
-    """Print how many sentences are doubted that people left though what they name was gone.
+    """Print how many sentences are flagged that people left though what they name was gone.
 
     They are no mistakes by themselves, and nothing is fitted to them: they are to be read.
     """
@@ -398,7 +398,7 @@ def _warnings(name, months, warned):
 
 
 def _year(folder, until):
-    """Return how many memory-months there were, and of each doubted memory its worst month.
+    """Return how many memory-months there were, and of each flagged memory its worst month.
 
     A row has score, stays (the file still says the same at the end), doc, text, base, head, reason,
     and sights: what was found of each anchor.
@@ -468,7 +468,7 @@ def main(arguments=None):
     three = commands.add_parser("replay", help="count the warnings of a year")
     three.add_argument("repositories", nargs="+")
     three.add_argument("--until", default="HEAD")
-    three.add_argument("--out", help="write what was doubted, a line of JSON each, at its end")
+    three.add_argument("--out", help="write what was flagged, a line of JSON each, at its end")
     three.set_defaults(run=replay)
     args = parser.parse_args(arguments)
     args.run(args)

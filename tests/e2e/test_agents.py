@@ -352,14 +352,14 @@ def hook(machine, payload, *, as_command=False):
 
 
 @pytest.mark.parametrize("as_command", [False, True], ids=["file", "command"])
-def test_the_hook_tells_the_doubt_first_with_its_commit(machine, watched, as_command):
+def test_the_hook_tells_the_flag_first_with_its_commit(machine, watched, as_command):
     machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)
     machine.ask("remember", "Always use jose for tokens", cwd=watched.root)
     watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
     commit = watched.commit("five tries")
 
     def is_told():
-        """Say whether the doubt, which may have come before the commit, tells of it by now."""
+        """Say whether the flag, which may have come before the commit, tells of it by now."""
         return commit[:8] in json.dumps(machine.ask("stale", "--no-check", cwd=watched.root))
 
     wait_until(is_told)

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.xdist_group("agents")
 
 
 @pytest.fixture
-def doubted(machine, checkout):
-    """A checkout with a doubt, and a brief that says so."""
+def flagged(machine, checkout):
+    """A checkout with a flag, and a brief that says so."""
     machine.ask("add", checkout.root)
     machine.ask(
         "remember", "The retry limit lives in src/net.py", "--symbol", DOUBTED, cwd=checkout.root
@@ -52,17 +52,17 @@ def run(machine, checkout, event, name, session):
     return done.stdout
 
 
-def test_session_start_on_a_busy_machine_gets_its_brief(machine, doubted):
+def test_session_start_on_a_busy_machine_gets_its_brief(machine, flagged):
     command = [sys.executable, "-I", "-S", "-c", "while True: pass"]
     busy = [subprocess.Popen(command) for _ in range(BUSY)]
     try:
         told = [
-            run(machine, doubted, "session-start", "SessionStart", f"s{number}")
+            run(machine, flagged, "session-start", "SessionStart", f"s{number}")
             for number in range(STARTS)
         ]
         silent = [number for number, out in enumerate(told) if DOUBTED not in out]
         then = [
-            run(machine, doubted, "prompt-submit", "UserPromptSubmit", f"s{number}")
+            run(machine, flagged, "prompt-submit", "UserPromptSubmit", f"s{number}")
             for number in silent
         ]
     finally:
@@ -74,15 +74,15 @@ def test_session_start_on_a_busy_machine_gets_its_brief(machine, doubted):
     assert all(DOUBTED in out for out in then)
 
 
-def test_brief_is_sent_while_the_daemon_hangs_and_after_it_was_killed(machine, doubted):
+def test_brief_is_sent_while_the_daemon_hangs_and_after_it_was_killed(machine, flagged):
     pid = machine.pid()
     os.kill(pid, signal.SIGSTOP)
     try:
-        hanging = run(machine, doubted, "session-start", "SessionStart", "hanging")
-        short = run(machine, doubted, "subagent-start", "SubagentStart", "hanging")
+        hanging = run(machine, flagged, "session-start", "SessionStart", "hanging")
+        short = run(machine, flagged, "subagent-start", "SubagentStart", "hanging")
     finally:
         os.kill(pid, signal.SIGKILL)
-    dead = run(machine, doubted, "session-start", "SessionStart", "dead")
+    dead = run(machine, flagged, "session-start", "SessionStart", "dead")
 
     for out in (hanging, short, dead):
         assert DOUBTED in out

@@ -1,4 +1,4 @@
-"""Doubt goes along links, and memories are made true again: the real command and daemon."""
+"""Flag goes along links, and memories are made true again: the real command and daemon."""
 
 import os
 import subprocess
@@ -21,12 +21,12 @@ def watched(machine, checkout):
 
 
 def found(machine, checkout, memory):
-    """Return the doubt about a memory that the daemon knows of by itself, or None."""
+    """Return the flag about a memory that the daemon knows of by itself, or None."""
     rows = machine.ask("stale", "--all", "--no-check", cwd=checkout.root)["stale"]
     return next((row for row in rows if row["id"] == memory), None)
 
 
-def test_doubt_goes_along_a_link_and_goes_again(machine, watched):
+def test_flag_goes_along_a_link_and_goes_again(machine, watched):
     named = ("--symbol", "fetch_with_retry")
     retry = machine.ask("remember", RETRY, *named, cwd=watched.root)["id"]
     alarm = machine.ask("remember", ALARM, cwd=watched.root)["id"]
@@ -37,8 +37,8 @@ def test_doubt_goes_along_a_link_and_goes_again(machine, watched):
     assert refused.status == 2
 
     watched.write("src/net.py", FIVE_TRIES)
-    doubt = wait_until(lambda: found(machine, watched, alarm))
-    assert (doubt["via"], doubt["level"]) == ([retry], "suspect")
+    flag = wait_until(lambda: found(machine, watched, alarm))
+    assert (flag["via"], flag["level"]) == ([retry], "suspect")
 
     resting = machine.ask("impact", "src/net.py", cwd=watched.root)["memories"]
     rows = {row["id"]: row for row in resting}
@@ -55,8 +55,8 @@ def test_doubt_goes_along_a_link_and_goes_again(machine, watched):
 def test_a_memory_follows_its_file_and_is_edited(machine, watched):
     memory = machine.ask("remember", RETRY, cwd=watched.root)["id"]
     watched.git("mv", "src/net.py", "src/http.py")
-    doubt = wait_until(lambda: found(machine, watched, memory))
-    assert doubt["verdict"] == "moved"
+    flag = wait_until(lambda: found(machine, watched, memory))
+    assert flag["verdict"] == "moved"
     told = machine.run("stale", cwd=watched.root)
     assert f"accept that: yaadwatch reanchor {memory[-8:]}" in told.out
 

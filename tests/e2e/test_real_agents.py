@@ -58,7 +58,7 @@ def test_claude_code_reads_the_block_and_is_told_to_keep_it(machine, checkout):
     assert "yaad:begin" not in text
 
 
-def test_claude_code_still_reads_the_teams_file_beside_the_carrier(machine, checkout):
+def test_claude_code_still_reads_the_teams_file_beside_the_rules_file(machine, checkout):
     """A CLAUDE.md of ours would hide AGENTS.md from it."""
     CLAUDE_CODE.path()
     (checkout.root / "CLAUDE.md").unlink()

@@ -69,7 +69,7 @@ class Tty:
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_doubt_is_shown_as_it_is_raised_and_the_cursor_comes_back(
+def test_a_flag_is_shown_as_it_is_raised_and_the_cursor_comes_back(
     machine, watched, number, status
 ):
     tty = Tty(machine, "status", "--watch")

@@ -36,18 +36,18 @@ def memory(machine, watched):
 
 
 def flagged(machine, checkout, memory):
-    """Return the doubt about `memory` that the daemon has found by itself, or None."""
+    """Return the flag about `memory` that the daemon has found by itself, or None."""
     found = machine.ask("stale", "--no-check", cwd=checkout.root)["stale"]
-    return next((doubt for doubt in found if doubt["id"] == memory), None)
+    return next((flag for flag in found if flag["id"] == memory), None)
 
 
 def told(machine, checkout, memory, verdict, **wanted):
-    """Wait until the daemon has come to `verdict` by itself; return the doubt."""
+    """Wait until the daemon has come to `verdict` by itself; return the flag."""
 
     def met():
-        doubt = flagged(machine, checkout, memory)
-        fits = doubt is not None and doubt["verdict"] == verdict
-        return doubt if fits and all(doubt[key] == value for key, value in wanted.items()) else None
+        flag = flagged(machine, checkout, memory)
+        fits = flag is not None and flag["verdict"] == verdict
+        return flag if fits and all(flag[key] == value for key, value in wanted.items()) else None
 
     return wait_until(met)
 
@@ -124,16 +124,16 @@ def test_a_definition_that_changes_is_told_and_what_is_undone_is_forgotten(
     machine, watched, memory
 ):
     watched.write("src/net.py", EDITED)
-    doubt = told(machine, watched, memory, "changed", uncommitted=True)
-    assert doubt["evidence"][-1]["commit"] is None
+    flag = told(machine, watched, memory, "changed", uncommitted=True)
+    assert flag["evidence"][-1]["commit"] is None
 
     watched.write("src/net.py", NET)
     cleared(machine, watched, memory)
 
     watched.write("src/net.py", EDITED)
     commit = watched.commit("five tries")
-    doubt = told(machine, watched, memory, "changed", uncommitted=False)
-    assert [(e["commit"]["id"], e["commit"]["subject"]) for e in doubt["evidence"]] == [
+    flag = told(machine, watched, memory, "changed", uncommitted=False)
+    assert [(e["commit"]["id"], e["commit"]["subject"]) for e in flag["evidence"]] == [
         (commit, "five tries")
     ]
 
@@ -149,20 +149,20 @@ def test_a_definition_that_changes_is_told_and_what_is_undone_is_forgotten(
 
 def test_a_file_that_moves_is_followed_and_one_that_goes_is_missed(machine, watched, memory):
     watched.git("mv", "src/net.py", "src/http.py")
-    doubt = told(machine, watched, memory, "moved", uncommitted=True)
-    assert doubt["suggestion"]["path"] == "src/http.py"
+    flag = told(machine, watched, memory, "moved", uncommitted=True)
+    assert flag["suggestion"]["path"] == "src/http.py"
 
     commit = watched.commit("rename net")
-    doubt = told(machine, watched, memory, "moved", uncommitted=False)
-    assert doubt["suggestion"]["text"] == TEXT.replace("src/net.py", "src/http.py")
-    assert doubt["evidence"][-1]["commit"]["id"] == commit
+    flag = told(machine, watched, memory, "moved", uncommitted=False)
+    assert flag["suggestion"]["text"] == TEXT.replace("src/net.py", "src/http.py")
+    assert flag["evidence"][-1]["commit"]["id"] == commit
 
     (watched.root / "src/http.py").unlink()
     told(machine, watched, memory, "gone", uncommitted=True)
 
     commit = watched.commit("drop http")
-    doubt = told(machine, watched, memory, "gone", uncommitted=False)
-    assert doubt["evidence"][-1]["commit"]["id"] == commit
+    flag = told(machine, watched, memory, "gone", uncommitted=False)
+    assert flag["evidence"][-1]["commit"]["id"] == commit
 
     watched.git("revert", "--no-edit", "HEAD")
     told(machine, watched, memory, "moved", uncommitted=False)
@@ -192,8 +192,8 @@ def test_what_changed_while_the_daemon_was_dead_is_found_and_nothing_is_lost(
     machine.ask("list")
 
     assert machine.pid() != first
-    doubt = told(machine, watched, memory, "moved", uncommitted=False)
-    assert [e["commit"]["subject"] for e in doubt["evidence"]] == ["five tries", "rename net"]
+    flag = told(machine, watched, memory, "moved", uncommitted=False)
+    assert [e["commit"]["subject"] for e in flag["evidence"]] == ["five tries", "rename net"]
     assert machine.ask("show", memory, cwd=watched.root)["text"] == TEXT
     assert machine.ask("show", other["id"], cwd=watched.root)["text"] == other["text"]
 
@@ -391,9 +391,9 @@ def test_the_main_job_runs_on_this_checkout(machine):
     wait_until(
         lambda: (
             [
-                doubt["verdict"]
-                for doubt in machine.ask("stale", "--no-check", cwd=clone)["stale"]
-                if doubt["id"] == answer["id"]
+                flag["verdict"]
+                for flag in machine.ask("stale", "--no-check", cwd=clone)["stale"]
+                if flag["id"] == answer["id"]
             ]
             == ["gone"]
         )

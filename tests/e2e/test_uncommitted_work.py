@@ -49,7 +49,7 @@ def test_branch_without_the_work_has_no_flag_and_no_rule(machine, checkout):
     checkout.git("switch", "-q", "main")
 
     assert machine.ask("stale", cwd=checkout.root)["stale"] == []
-    assert "in doubt" not in machine.run("context", cwd=checkout.root).out
+    assert "flagged" not in machine.run("context", cwd=checkout.root).out
     rules = checkout.root / RULES
     wait_until(lambda: not rules.exists() or "doubled" not in rules.read_text("utf-8"))
 

@@ -137,7 +137,7 @@ class Shop(Checkout):
     """A repository of files `src/mN.py` with a memory of the function in each.
 
     `said`: the ids of the memories, by number. What is true is what the files say: a memory is in
-    doubt exactly when its file is not as it was.
+    flag exactly when its file is not as it was.
     """
 
     FILES = 8
@@ -196,7 +196,7 @@ class Shop(Checkout):
         except OSError:
             return False
 
-    def doubts(self, *, check=False):
+    def flags(self, *, check=False):
         """What the daemon warns of, by number; without `check`, as it noticed by itself."""
         return self._by_number(self.ask("stale", check=check)["stale"])
 
@@ -213,10 +213,10 @@ class Shop(Checkout):
         told = {}
 
         def is_right():
-            told.update(doubts=self.doubts(), false=self.false)
-            return set(told["doubts"]) == told["false"]
+            told.update(flags=self.flags(), false=self.false)
+            return set(told["flags"]) == told["false"]
 
-        wait_until(is_right, lambda: f"doubt of what is false and of nothing else: {told}")
+        wait_until(is_right, lambda: f"flag of what is false and of nothing else: {told}")
 
     @property
     def store(self):

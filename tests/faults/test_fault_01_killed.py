@@ -95,4 +95,4 @@ def test_after_each_kill_nothing_acknowledged_is_lost_and_every_verdict_is_right
     assert machine.stop() == 0
     assert shop.is_sound() == "ok"
     machine.live()
-    wait_until(lambda: set(shop.doubts(check=True)) == shop.false, "the same verdicts when asked")
+    wait_until(lambda: set(shop.flags(check=True)) == shop.false, "the same verdicts when asked")

@@ -43,7 +43,7 @@ def test_after_cherry_picks_a_rebase_and_one_that_stops_every_verdict_is_right(m
     shop.git("checkout", "-q", "side")
     stopped = shop.tries("rebase", "main")
     wait_until(lambda: shop.unknown() == {1}, "a conflict that is said to be unknown")
-    assert set(shop.doubts()) == shop.false - {1}
+    assert set(shop.flags()) == shop.false - {1}
     assert stopped != 0
     shop.git("rebase", "--abort")
     shop.settles()

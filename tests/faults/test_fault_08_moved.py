@@ -52,7 +52,7 @@ def test_one_that_moved_is_followed_when_it_is_asked_about(machine, shop, afar, 
     gone(machine, old)
     shop.root = new
 
-    assert shop.doubts() == {}
+    assert shop.flags() == {}
     shop.edit(0, 7)
 
     shop.settles()
@@ -69,7 +69,7 @@ def test_one_whose_copy_is_all_that_is_left_is_followed_there(machine, shop, afa
     gone(machine, shop.root)
     shop.root = new
 
-    assert shop.doubts() == {}
+    assert shop.flags() == {}
     shop.edit(0, 7)
 
     shop.settles()
@@ -80,7 +80,7 @@ def test_a_copy_is_watched_beside_the_original_with_verdicts_of_its_own(machine,
     copy = Shop(afar / "copy", machine)
     shutil.copytree(shop.root, copy.root, symlinks=True, dirs_exist_ok=True)
     copy.said = shop.said
-    assert copy.doubts() == {}
+    assert copy.flags() == {}
 
     copy.edit(0, 7)
     shop.edit(1, 7)
@@ -138,7 +138,7 @@ def test_one_that_a_clone_took_the_place_of_at_once_is_followed_and_the_clone_is
     old.rename(new)
     shop.root = new
     shop.git("clone", "-q", str(new), str(old))
-    assert shop.doubts() == {}
+    assert shop.flags() == {}
     followed(machine, new)
     shop.edit(0, 7)
 
@@ -194,12 +194,12 @@ def test_a_work_tree_that_comes_is_judged_and_one_that_goes_leaves_nothing(machi
     machine.call("add", cwd=beside)
     (beside / shop.path(0)).write_text("rate = 0\n")
 
-    def doubted():
+    def flagged():
         rows = machine.call("stale", cwd=beside, all=True, check=False)["stale"]
         return {row["id"] for row in rows}
 
-    wait_until(lambda: doubted() == {shop.said[0]}, "a doubt in the linked work tree")
-    assert shop.doubts() == {}
+    wait_until(lambda: flagged() == {shop.said[0]}, "a flag in the linked work tree")
+    assert shop.flags() == {}
 
     shop.git("worktree", "remove", "--force", str(beside))
     shop.edit(1, 7)

@@ -169,7 +169,7 @@ def test_a_repository_on_a_disk_that_is_read_only_gets_memories_all_the_same(mac
 
     said = shop.ask("remember", text="The disk is read-only")["id"]
     assert shop.ask("show", id=said)["id"] == said
-    assert shop.doubts() == {}
+    assert shop.flags() == {}
 
     subprocess.run(["mount", "-o", "remount,rw", str(root)], check=True)
     shop.edit(0, 7)

@@ -172,7 +172,7 @@ def test_nothing_that_it_names_is_run_and_nothing_that_it_links_is_read(machine,
         machine.call("status"),
     ]
     hostile.edit(0, 7)
-    wait_until(lambda: 0 in hostile.doubts(), "a doubt that is noticed")
+    wait_until(lambda: 0 in hostile.flags(), "a flag that is noticed")
     hostile.write("src/m2.py", "changed = 1\n")
     told += [hostile.ask("stale"), hostile.ask("confirm", id=memory), hostile.ask("upkeep")]
     for command in (["check"], ["doctor"], ["status"], ["files"], ["impact", "src/m1.py"]):

@@ -19,7 +19,7 @@ QUESTION = "which rate is applied"
 
 @pytest.fixture
 def alone(machine, shop):
-    """A shop with a doubt, after its daemon was killed, where none can start again."""
+    """A shop with a flag, after its daemon was killed, where none can start again."""
     shop.edit(0, 7)
     shop.settles()
     machine.kill()
@@ -46,9 +46,9 @@ def test_reads_are_answered_from_the_stores_and_change_nothing_there(machine, al
         assert ran.status in {0, 1}, (command, ran)
         assert ran.json["offline"] is True
         assert "No daemon can be started" in ran.err
-    (doubt,) = machine.run("stale", "--json", cwd=alone.root, env=env).json["stale"]
-    shown = machine.run("show", doubt["id"], cwd=alone.root, env=env)
-    assert doubt["text"] in shown.out
+    (flag,) = machine.run("stale", "--json", cwd=alone.root, env=env).json["stale"]
+    shown = machine.run("show", flag["id"], cwd=alone.root, env=env)
+    assert flag["text"] in shown.out
 
     assert stored(alone) == before
 

@@ -622,7 +622,7 @@ async def test_a_new_anchor_is_checked_and_watched(world, tree):
 
 
 @story
-async def test_the_places_that_a_new_doubt_points_to_are_watched(world, tree):
+async def test_the_places_that_a_new_flag_points_to_are_watched(world, tree):
     world.engine.answer = Done(raised=1)
     world.engine.there[0] = replace(tree, paths=PATHS | {"moved.py"})
     (tree.root / "a.py").write_text("new")

@@ -1,4 +1,4 @@
-"""A rename alone moves what rests on it; nothing is gone, and nothing else is in doubt."""
+"""A rename alone moves what rests on it; nothing is gone, and nothing else is in flag."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

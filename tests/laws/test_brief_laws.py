@@ -42,8 +42,8 @@ DOUBT = FlaggedMemory(
 
 @given(flagged, statements, statements, budgets, budgets, words)
 @example([DOUBT], [], [], 1, 1, "")
-def test_neither_budget_is_ever_overdrawn(doubted, rules, tasks, tokens_max, chars_max, note):
-    brief = compose(doubted, rules, tasks, tokens_max=tokens_max, chars_max=chars_max, note=note)
+def test_neither_budget_is_ever_overdrawn(flagged, rules, tasks, tokens_max, chars_max, note):
+    brief = compose(flagged, rules, tasks, tokens_max=tokens_max, chars_max=chars_max, note=note)
 
     assert len(brief.text) <= chars_max
     assert estimate_tokens(brief.text) <= tokens_max
@@ -52,10 +52,10 @@ def test_neither_budget_is_ever_overdrawn(doubted, rules, tasks, tokens_max, cha
 
 
 @given(flagged, statements, statements, budgets)
-def test_every_memory_is_told_or_counted(doubted, rules, tasks, tokens_max):
-    brief = compose(doubted, rules, tasks, tokens_max=tokens_max, chars_max=1_000_000)
+def test_every_memory_is_told_or_counted(flagged, rules, tasks, tokens_max):
+    brief = compose(flagged, rules, tasks, tokens_max=tokens_max, chars_max=1_000_000)
     told = (brief.flagged, brief.rules, brief.tasks)
-    there = (len(doubted), len(rules), len(tasks))
+    there = (len(flagged), len(rules), len(tasks))
     parts = [brief.text.partition(heading)[2].partition("\n## ")[0] for heading in HEADINGS]
 
     for number, all_of_them, part in zip(told, there, parts, strict=True):
@@ -75,29 +75,29 @@ def test_every_memory_is_told_or_counted(doubted, rules, tasks, tokens_max):
     [],
     50,
 )
-def test_nothing_is_told_without_the_warnings_that_there_are(doubted, rules, tasks, tokens_max):
+def test_nothing_is_told_without_the_warnings_that_there_are(flagged, rules, tasks, tokens_max):
     """However little room there is, an agent is not given rules as if all of them held."""
-    text = compose(doubted, rules, tasks, tokens_max=tokens_max, chars_max=1_000_000).text
+    text = compose(flagged, rules, tasks, tokens_max=tokens_max, chars_max=1_000_000).text
 
-    assert not (doubted and text) or "ay no longer be true" in text
+    assert not (flagged and text) or "ay no longer be true" in text
 
 
 HEADINGS = ("\n## May no longer be true", "\n## Rules", "\n## Open tasks")
 
 
 @given(flagged, statements, statements)
-def test_with_room_everything_is_told_warnings_first(doubted, rules, tasks):
-    brief = compose(doubted, rules, tasks, tokens_max=10**6, chars_max=10**7)
+def test_with_room_everything_is_told_warnings_first(flagged, rules, tasks):
+    brief = compose(flagged, rules, tasks, tokens_max=10**6, chars_max=10**7)
     places = [brief.text.find(heading) for heading in HEADINGS]
 
-    assert (brief.flagged, brief.rules, brief.tasks) == (len(doubted), len(rules), len(tasks))
+    assert (brief.flagged, brief.rules, brief.tasks) == (len(flagged), len(rules), len(tasks))
     assert [place for place in places if place >= 0] == sorted(p for p in places if p >= 0)
-    assert bool(brief.text) == bool(doubted or rules or tasks)
+    assert bool(brief.text) == bool(flagged or rules or tasks)
 
 
 @given(flagged, statements, statements, budgets)
-def test_the_number_of_lines_is_ours_whatever_the_texts_hold(doubted, rules, tasks, tokens_max):
-    brief = compose(doubted, rules, tasks, tokens_max=tokens_max, chars_max=1_000_000)
+def test_the_number_of_lines_is_ours_whatever_the_texts_hold(flagged, rules, tasks, tokens_max):
+    brief = compose(flagged, rules, tasks, tokens_max=tokens_max, chars_max=1_000_000)
 
     assert all(
         re.match(r"(From yaadwatch|## |Check each|- |  - )", line)

@@ -1,4 +1,4 @@
-"""Doubt fades with every hop, whatever the graph: laws of the spreading."""
+"""Flag fades with every hop, whatever the graph: laws of the spreading."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -37,47 +37,47 @@ sources = st.dictionaries(names, parts, max_size=4)
 
 
 @given(graphs, sources, names, parts)
-def test_more_doubt_in_is_never_less_doubt_out(rows, doubts, more, part):
+def test_more_flag_in_is_never_less_flag_out(rows, flags, more, part):
     graph = Graph(rows)
-    stronger = doubts | {more: max(part, doubts.get(more, 0.0))}
+    stronger = flags | {more: max(part, flags.get(more, 0.0))}
 
-    before, after = graph.spread(doubts), graph.spread(stronger)
+    before, after = graph.spread(flags), graph.spread(stronger)
 
     assert before.keys() <= after.keys()
     assert all(after[node].part >= reached.part for node, reached in before.items())
 
 
 @given(graphs, edges, sources)
-def test_one_edge_more_takes_no_doubt_away(rows, edge, doubts):
-    before, after = Graph(rows).spread(doubts), Graph([*rows, edge]).spread(doubts)
+def test_one_edge_more_takes_no_flag_away(rows, edge, flags):
+    before, after = Graph(rows).spread(flags), Graph([*rows, edge]).spread(flags)
 
     assert all(after[node].part >= reached.part for node, reached in before.items())
 
 
 @given(graphs, sources)
-def test_every_hop_leaves_less_and_there_are_three_at_most(rows, doubts):
-    for node, reached in Graph(rows).spread(doubts).items():
+def test_every_hop_leaves_less_and_there_are_three_at_most(rows, flags):
+    for node, reached in Graph(rows).spread(flags).items():
         hops = len(reached.edges)
         assert hops <= IMPACT_HOPS_MAX
-        assert 0.0 <= reached.part <= doubts[reached.path[0]] * MOST**hops + 1e-12
+        assert 0.0 <= reached.part <= flags[reached.path[0]] * MOST**hops + 1e-12
         assert reached.path[-1] == node
         assert len(set(reached.path)) == len(reached.path) == hops + 1
 
 
 @given(graphs.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))), sources)
 @example(([SAME, TWICE], [TWICE, SAME]), {"a": 1.0})
-def test_the_order_of_edges_and_sources_is_nothing(given_rows, doubts):
+def test_the_order_of_edges_and_sources_is_nothing(given_rows, flags):
     rows, shuffled = given_rows
-    turned = dict(reversed(doubts.items()))
+    turned = dict(reversed(flags.items()))
 
-    assert Graph(rows).spread(doubts) == Graph(shuffled).spread(turned)
+    assert Graph(rows).spread(flags) == Graph(shuffled).spread(turned)
     assert Graph(rows).centrality(NAMES) == Graph(shuffled).centrality(reversed(NAMES))
 
 
 @given(graphs, sources)
-def test_nothing_is_reached_without_edges_that_carry_doubt_all_the_way(rows, doubts):
-    for reached in Graph(rows).spread(doubts).values():
-        assert reached.path[0] in doubts
+def test_nothing_is_reached_without_edges_that_carry_flag_all_the_way(rows, flags):
+    for reached in Graph(rows).spread(flags).values():
+        assert reached.path[0] in flags
         for edge, start, end in zip(reached.edges, reached.path, reached.path[1:], strict=False):
             assert edge in rows
             assert {edge.from_node, edge.to_node} == {start, end}
@@ -86,17 +86,17 @@ def test_nothing_is_reached_without_edges_that_carry_doubt_all_the_way(rows, dou
 
 
 @given(st.lists(edges.filter(lambda edge: edge.kind not in CARRIES), max_size=16), sources)
-def test_kinds_that_say_nothing_of_truth_carry_nothing(rows, doubts):
-    assert Graph(rows).spread(doubts).keys() == doubts.keys()
+def test_kinds_that_say_nothing_of_truth_carry_nothing(rows, flags):
+    assert Graph(rows).spread(flags).keys() == flags.keys()
 
 
 @given(graphs, sources, st.sets(names))
-def test_where_doubt_halts_nothing_passes(rows, doubts, halting):
+def test_where_flag_halts_nothing_passes(rows, flags, halting):
     free = [row for row in rows if not {row.from_node, row.to_node} & halting]
-    reached = Graph(rows).spread(doubts, lambda _, node: node in halting)
+    reached = Graph(rows).spread(flags, lambda _, node: node in halting)
 
     assert all(not halting.intersection(found.path[1:]) for found in reached.values())
-    without = {node: part for node, part in doubts.items() if node not in halting}
+    without = {node: part for node, part in flags.items() if node not in halting}
     for node, found in Graph(free).spread(without).items():
         assert reached[node].part >= found.part
 

@@ -123,25 +123,25 @@ def test_plain_words_are_no_names(plain):
 
 
 @given(words, st.booleans(), statements, flagged, budgets)
-def test_a_handoff_keeps_its_budget(done, going_on, tasks, doubted, tokens_max):
+def test_a_handoff_keeps_its_budget(done, going_on, tasks, flagged, tokens_max):
     told = news.compose(
-        done=done, going_on=going_on, tasks=tasks, flagged=doubted, tokens_max=tokens_max
+        done=done, going_on=going_on, tasks=tasks, flagged=flagged, tokens_max=tokens_max
     )
 
     assert estimate_tokens(told.text) <= tokens_max
     assert told.used + told.left == tokens_max
     assert told.left >= 0
     assert told.open <= len(tasks)
-    assert told.flagged <= len(doubted)
+    assert told.flagged <= len(flagged)
 
 
 @given(statements, flagged)
-def test_a_handoff_with_room_tells_everything(tasks, doubted):
+def test_a_handoff_with_room_tells_everything(tasks, flagged):
     told = news.compose(
-        done="claude.\nNoted: it", going_on=False, tasks=tasks, flagged=doubted, tokens_max=100_000
+        done="claude.\nNoted: it", going_on=False, tasks=tasks, flagged=flagged, tokens_max=100_000
     )
 
-    assert (told.open, told.flagged) == (len(tasks), len(doubted))
+    assert (told.open, told.flagged) == (len(tasks), len(flagged))
 
 
 @given(
@@ -194,10 +194,10 @@ def test_only_a_file_on_which_something_rests_is_spoken_of(files, tokens_max):
     words,
 )
 def test_the_brief_keeps_both_budgets_with_every_section(
-    doubted, rules, tasks, clashes, last, gaps, tokens_max, chars_max, note
+    flagged, rules, tasks, clashes, last, gaps, tokens_max, chars_max, note
 ):
     told = brief.compose(
-        doubted,
+        flagged,
         rules,
         tasks,
         clashes=clashes,

@@ -235,8 +235,8 @@ def test_what_the_unit_forbids_is_forbidden_and_git_works_all_the_same(installed
     )
     (path / "net.py").write_text("def fetch_with_retry(url):\n    return url.upper()\n")
 
-    (doubt,) = installed.ask("stale", cwd=path)["stale"]
-    assert doubt["verdict"] == "changed"
+    (flag,) = installed.ask("stale", cwd=path)["stale"]
+    assert flag["verdict"] == "changed"
 
 
 def test_the_model_runs_within_what_the_unit_allows(installed):

@@ -55,7 +55,7 @@ STAYS: Final = {
     "job_runs": "what ran on this machine",
     "worktrees": "where work trees are on this machine; their paths go out with what is of them",
     "sightings": "how files of this machine looked; looked at again",
-    "stale_flags": "doubts are of the present; found again",
+    "stale_flags": "flags are of the present; found again",
     "agent_files": "how the files of this machine take part",
     "agreements": "keyed with this machine's key",
     "proposals": "they wait for the person of this store",

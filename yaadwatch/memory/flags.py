@@ -142,7 +142,7 @@ def _flag(reached: Reached, source: Flag, living: Mapping[str, Node]) -> Flag:
         node=reached.node,
         score=round(reached.part, 4),
         level=impact.level_of(reached.part),
-        reason=f"{said}, which is in doubt{through}: {source.reason}",
+        reason=f"{said}, which is flagged{through}: {source.reason}",
         suggestion=None,
         via=reached.path[:-1],
     )

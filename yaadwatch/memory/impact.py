@@ -41,7 +41,7 @@ PART_MIN: Final = 0.2
 """Weaker flags are not reported, because nearly everything is linked somehow."""
 WARN_MIN: Final = 0.68
 """A spread flag is a warning from here on, and a suspicion below: what depends
-with full weight on a memory whose only file is gone (0.85 by `doubt.weights`, 0.8 of it carried).
+with full weight on a memory whose only file is gone (0.85 by `verdict.WEIGHTS`, 0.8 of it carried).
 """
 
 

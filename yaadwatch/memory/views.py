@@ -228,8 +228,8 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
             shown |= {"gone_since": project.gone_at, "memories": memories, "hint": hint}
             return shown | {"state": "missing", "reason": reason}
         with home.stores.use(project) as db:
-            found, main, doubts = db.read(_contents, home, project)
-        shown |= found | counted(_flagged_here(home, project, main, doubts))
+            found, main, found_flags = db.read(_contents, home, project)
+        shown |= found | counted(_flagged_here(home, project, main, found_flags))
         layout = repo_layout.find(project.root)
         if layout is not None and is_of(project, layout) and not layout.is_own():
             home.repository(layout).require_ours()
@@ -246,7 +246,7 @@ def _contents(
     main = next((tree for tree in trees if tree.path == project.root), None) or next(
         iter(trees), None
     )
-    doubts = flags.spread_flags(conn, main.id) if main is not None else []
+    found_flags = flags.spread_flags(conn, main.id) if main is not None else []
     found: dict[str, object] = {
         "branch": (main.branch or None) if main is not None else None,
         "memories": nodes.count(conn),
@@ -257,18 +257,18 @@ def _contents(
         else [],
         "comparing": _comparing(conn, home, project.id, main.id) if main is not None else None,
     }
-    return found, main, doubts
+    return found, main, found_flags
 
 
 def _flagged_here(
-    home: Home, project: Project, main: Worktree | None, doubts: list[Flag]
+    home: Home, project: Project, main: Worktree | None, found_flags: list[Flag]
 ) -> list[Flag]:
     """Return the flags shown on the checked-out branch, as `stale` does."""
-    if main is None or not doubts:
-        return doubts
+    if main is None or not found_flags:
+        return found_flags
     try:
         with home.tree(project.id, main.id) as space:
-            ids = [flag.node for flag in doubts]
+            ids = [flag.node for flag in found_flags]
 
             def not_recalled(conn: Connection) -> set[str]:
                 superseded = flags.superseded(conn, main.id, ids)
@@ -276,15 +276,15 @@ def _flagged_here(
 
             gone = space.db.read(seen_from, view_of(home, space), not_recalled)
     except YaadError:  # its folder is missing
-        return doubts
-    return [flag for flag in doubts if flag.node not in gone]
+        return found_flags
+    return [flag for flag in found_flags if flag.node not in gone]
 
 
-def counted(doubts: Sequence[Flag]) -> dict[str, object]:
+def counted(found_flags: Sequence[Flag]) -> dict[str, object]:
     """Return the number of reported flags, and of memories with an unknown verdict."""
     return {
-        "stale": sum(flag.level == "warn" for flag in doubts),
-        "unknown": sum(flag.verdict is Verdict.UNKNOWN for flag in doubts),
+        "stale": sum(flag.level == "warn" for flag in found_flags),
+        "unknown": sum(flag.verdict is Verdict.UNKNOWN for flag in found_flags),
     }
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
-from bridges.rules import CARRIERS
+from bridges.rules import RULES_FILES
 from yaadwatch.api.messages.graph import Decide, Review
 from yaadwatch.api.messages.memories import Restore
 from yaadwatch.db import anchors, authority, edges, nodes, projects
@@ -275,7 +275,7 @@ def _files(conn: Connection, shelf: Shelf, node_id: str, said: str) -> list[str]
     there = {path for path, row in rows.items() if row.state not in (PAUSED, ABSENT)}
     # A tracked file gets no block on a branch that has none.
     blocks = {path for path in there if rows[path].mode == INLINE and not is_refused(rows[path])}
-    ours = {path for path, row in rows.items() if path in CARRIERS and row.state != PAUSED}
+    ours = {path for path, row in rows.items() if path in RULES_FILES and row.state != PAUSED}
     # Without a block the first file of ours is written where there is none yet.
     return sorted(blocks | (ours & there if blocks else ours))
 

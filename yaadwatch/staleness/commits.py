@@ -11,7 +11,7 @@ from itertools import islice
 
 from bridges import block
 from bridges.registry import for_path
-from bridges.rules import CARRIERS
+from bridges.rules import RULES_FILES
 from yaadwatch.anchors.tree import Tree
 from yaadwatch.model.anchors import Anchor
 from yaadwatch.repo.attributes import object_id
@@ -251,7 +251,7 @@ class _Changes:
 
 def is_ours(path: str) -> bool:
     """Return whether yaadwatch writes the whole file of this path, for agents."""
-    return path in CARRIERS
+    return path in RULES_FILES
 
 
 def is_only_ours(word: str, path: str, read: Callable[[str], bytes | None]) -> bool:

@@ -267,7 +267,7 @@ class _Commit:
                 reason = f"says the same as {short_id(twin.id)}"
                 changes.archive(conn, node, self._now, actor=self._actor, reason=reason)
             return
-        over = ", over what was said meanwhile" if one.over is not None else ""
+        over = ", over the words that it got meanwhile" if one.over is not None else ""
         self._reword(conn, node, item, over, tier=node.tier if node.pinned else HOT)
 
     def _reword(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from bridges import registry
-from bridges.rules import CARRIERS
+from bridges.rules import RULES_FILES
 from yaadwatch.api.messages.store import FilesAdopt, FilesRelease, FilesRestore, FilesSync
 from yaadwatch.db import history, projects
 from yaadwatch.model.errors import Code, YaadError
@@ -111,7 +111,7 @@ def files_adopt(home: Home, call: Call, ask: FilesAdopt) -> dict[str, object]:
             if ask.path is not None:
                 _switch_mode(home, space, _chosen_row(home, space, call, ask.path), ask.mode)
             for path, row in _rows(space).items():
-                if ask.mode == PRIVATE != row.mode and path in CARRIERS:
+                if ask.mode == PRIVATE != row.mode and path in RULES_FILES:
                     space.db.write(projects.put_agent_file, replace(row, mode=PRIVATE))
     return files_sync(home, call, FilesSync())
 
@@ -206,7 +206,7 @@ def _contents(space: Space) -> dict[str, bytes | None]:
     return {
         path: system_files.observe(space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
         for path in _rows(space)
-        if path not in CARRIERS
+        if path not in RULES_FILES
     }
 
 
@@ -235,13 +235,13 @@ def _sync_lock(home: Home, space: Space) -> threading.Lock:
 
 def _switch_mode(home: Home, space: Space, row: AgentFileRow, mode: str) -> None:
     path = row.path
-    if path in CARRIERS and mode != READ:
+    if path in RULES_FILES and mode != READ:
         data = system_files.observe(space.root, path, bytes_max=1 << 20, now_ns=0).data
         if data is not None:
             rules_file.keep_copy(home, space, path, data)
         digest = gathering.digest_of(data)
         space.db.write(projects.put_agent_file, replace(row, mode=PRIVATE, digest=digest))
-    elif path in CARRIERS:
+    elif path in RULES_FILES:
         releasing.release(home, space, row)
     else:
         found = agent_files.fleet(home, space).files.get(path)

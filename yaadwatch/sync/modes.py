@@ -158,11 +158,11 @@ def rules_files(
     if asked is None:
         asked = space.db.read(database.get_meta, MODE_KEY) or ""
     formats = fleet.formats(space.root)
-    able = [agent for agent in AGENTS if agent.carrier]
+    able = [agent for agent in AGENTS if agent.rules_file]
     here = [agent for agent in able if settings_files.is_used(agent.homes)]
     blocks = {path for path, row in rows.items() if row.mode == INLINE and path in formats}
     needed = set()
-    for agent in here or [agent for agent in able if agent.carrier == FIRST]:
+    for agent in here or [agent for agent in able if agent.rules_file == FIRST]:
         read = rules.read_by(agent, formats)
         modes = {
             PRIVATE if is_refused(rows[path]) else rows[path].mode
@@ -173,14 +173,14 @@ def rules_files(
             needs = INLINE not in modes and PRIVATE in modes
         else:
             needs = asked != READ and not (blocks if not here else blocks & read)
-        if needs and (not agent.beside or (space.root / agent.carrier).parent.is_dir()):
-            needed.add(agent.carrier)
+        if needs and (not agent.beside or (space.root / agent.rules_file).parent.is_dir()):
+            needed.add(agent.rules_file)
     return needed
 
 
 def users(path: str) -> tuple[Agent, ...]:
     """Return the agents that a rules file is for: the installed ones, or all that can read it."""
-    able = tuple(agent for agent in AGENTS if agent.carrier == path)
+    able = tuple(agent for agent in AGENTS if agent.rules_file == path)
     return tuple(agent for agent in able if settings_files.is_used(agent.homes)) or able
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bridges import block
 from bridges.block import Malformed, Refused
-from bridges.rules import CARRIERS
+from bridges.rules import RULES_FILES
 from yaadwatch import places
 from yaadwatch.db import database, fulltext, history, projects
 from yaadwatch.db.database import Database
@@ -90,7 +90,7 @@ def release(home: Home, space: Space, row: AgentFileRow, *, mode: str = READ) ->
             being written all the time or git is at work, UNAVAILABLE when it cannot be written.
             Nothing was changed.
     """
-    if row.path in CARRIERS:
+    if row.path in RULES_FILES:
         rules_file.remove(home, space, row)
     else:
         _release_block(home, space, row)
@@ -164,7 +164,7 @@ def take_out_everything(home: Home, project: Project) -> None:
 
 
 def _remove_exclude_lines(home: Home, project: Project) -> None:
-    for key in (rules_file.excluded_key(project.id, path) for path in sorted(CARRIERS)):
+    for key in (rules_file.excluded_key(project.id, path) for path in sorted(RULES_FILES)):
         appended = home.user.read(database.get_meta, key)
         if not appended:
             continue
@@ -213,7 +213,7 @@ def _remove_by_name(home: Home, project: Project, root: Path) -> None:
     for path, found in agent_files.known_formats(home).find(root).files.items():
         if found.may_have_block and not found.reason:
             _remove_block(home, project, root, path)
-    for path in sorted(CARRIERS):
+    for path in sorted(RULES_FILES):
         data = files.observe(root, path, bytes_max=1 << 20, now_ns=0).data
         if data is not None and rules_file.is_ours(data):
             _back_up(home, project, path, data)
@@ -248,7 +248,7 @@ def _back_up(home: Home, project: Project, path: str, data: bytes) -> None:
 
 def _has_ours(db: Database, row: AgentFileRow) -> bool:
     """Return whether a file ever had content of ours, or an agreement."""
-    return row.path in CARRIERS or bool(
+    return row.path in RULES_FILES or bool(
         row.block or db.read(history.snapshots_of_path, row.worktree, row.path)
     )
 

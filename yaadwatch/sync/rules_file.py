@@ -18,7 +18,7 @@ from typing import Final
 from bridges.block import Block, find
 from bridges.items import bare, items, line_of
 from bridges.registry import for_path
-from bridges.rules import AGENTS, CARRIERS
+from bridges.rules import AGENTS, RULES_FILES
 from yaadwatch.db import anchors, authority, database, fulltext, history, projects, visibility
 from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import View, seen_from
@@ -180,11 +180,11 @@ def excluded_key(project: str, path: str) -> str:
 
     It is not in the project's own store, because it is needed when that is lost.
     """
-    return f"excluded_carrier {project} {path}"
+    return f"excluded_rules_file {project} {path}"
 
 
 def _folders_key(project: str, root: Path, path: str) -> str:
-    return f"carrier_folders {project} {root} {path}"
+    return f"rules_file_folders {project} {root} {path}"
 
 
 def sync(
@@ -388,7 +388,7 @@ def by_agent(
         if data is None or (known is not None and not parsed(known.bridge, data).everywhere):
             return None
         total = estimate_tokens(data[:bytes_max].decode("utf-8", "replace"))
-        is_ours = path in CARRIERS
+        is_ours = path in RULES_FILES
         return total, total if is_ours else estimate_tokens(
             "\n".join(_block_lines(data, bytes_max))
         )
@@ -466,7 +466,7 @@ def words_of(text: str) -> str:
 
 
 def _rules_files_of(reads: Collection[str], rows: Mapping[str, AgentFileRow]) -> set[str]:
-    there = (path for path in CARRIERS if path in rows and rows[path].mode == PRIVATE)
+    there = (path for path in RULES_FILES if path in rows and rows[path].mode == PRIVATE)
     return {
         path for path in there if (bridge := for_path(path)) is not None and bridge.name in reads
     }

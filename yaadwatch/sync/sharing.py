@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from bridges.instructing import LINK, PROSE, THANKS, TO_DO
-from bridges.rules import CARRIERS, Statement
+from bridges.rules import RULES_FILES, Statement
 from yaadwatch.api.messages.store import FilesHistory, FilesShare, FilesSync, Statements
 from yaadwatch.db import anchors, authority, fulltext, history, nodes, projects
 from yaadwatch.db.authority import SHARED
@@ -282,7 +282,7 @@ def _as_json(
         ]
         to += [
             path
-            for path in sorted(CARRIERS & rows.keys())
+            for path in sorted(RULES_FILES & rows.keys())
             if rows[path].mode == PRIVATE and rows[path].state == SYNCED and rows[path].block
         ]
         to = [path for path in to if path != item.path]

@@ -14,7 +14,7 @@ from typing import Final
 
 from bridges import block
 from bridges.block import Malformed, Refused
-from bridges.rules import CARRIERS
+from bridges.rules import RULES_FILES
 from yaadwatch.db import history, nodes, projects
 from yaadwatch.memory.visibility import require_view
 from yaadwatch.model import events
@@ -195,7 +195,7 @@ class Sync:
                 self._space.db.write(projects.note_personal_file, self._space.worktree.id, personal)
         for found in found_files.values():
             changed = self._sync_file(found) or changed
-        for path in self.rows().keys() - found_files.keys() - CARRIERS:
+        for path in self.rows().keys() - found_files.keys() - RULES_FILES:
             try:  # no agent file any more, such as the former target of a link
                 releasing.forget_file(self._home, self._space, path)
                 changed = True
@@ -205,7 +205,7 @@ class Sync:
         if needed - self.rows().keys():
             modes.note_missing(self._space, self._fleet)
         rows = self.rows()
-        for path in sorted(CARRIERS & rows.keys()):
+        for path in sorted(RULES_FILES & rows.keys()):
             if rows[path].mode == PRIVATE:
                 changed = self._sync_rules_file(rows[path], needed=path in needed) or changed
         return changed

@@ -122,7 +122,7 @@ class Formats:
         )
         """Folders in which every file may be an agent file."""
         self.places: Final = (
-            self.names | rules.CARRIERS | {f"{folder}/*".lstrip("/") for folder in self.folders}
+            self.names | rules.RULES_FILES | {f"{folder}/*".lstrip("/") for folder in self.folders}
         )
         """Where agent files, and our own, may come up: names, and folders with '/*' behind."""
         # Endings of agent file paths: a quick test that rejects most files.
@@ -149,7 +149,7 @@ class Formats:
             path
             for path in paths
             if self.is_one(path)
-            and path not in rules.CARRIERS
+            and path not in rules.RULES_FILES
             and VENDORED.isdisjoint(path.split("/"))
             # Installed skills, as in `.agents/skills/`, which others wrote.
             and re.search(r"(?:^|/)\.[^/]+/skills/", path) is None
@@ -253,7 +253,7 @@ class _Search:
 
     def take(self, name: str, bridge: Bridge, *, here: bool = True) -> None:
         """Add the file of a name, unless it was added under another name."""
-        if name in rules.CARRIERS:
+        if name in rules.RULES_FILES:
             return
         if self._holds_rules(name) and (self.root / name).is_dir():
             return  # the folder of that name is another format
@@ -340,7 +340,7 @@ def place_of(path: str, named: str) -> str | None:
 def may_be_imported(path: str) -> bool:
     """Return whether a file may make statements for a file that includes it."""
     return (
-        path not in rules.CARRIERS
+        path not in rules.RULES_FILES
         and ".git" not in path.split("/")
         and PurePosixPath(path).suffix in TEXTS
     )

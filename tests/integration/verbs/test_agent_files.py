@@ -635,7 +635,7 @@ class TestPrivate:
         tree.add(mode="private")
         return tree
 
-    def test_the_carrier_is_written_and_excluded_from_git(self, private):
+    def test_the_rules_file_is_written_and_excluded_from_git(self, private):
         private.remember("Always use jose for tokens", kind="convention")
 
         private.sync()
@@ -644,7 +644,7 @@ class TestPrivate:
         assert private.read("CLAUDE.md") == CLAUDE
         assert private.git("status", "--porcelain") == ""
 
-    def test_an_empty_hot_tier_writes_no_carrier(self, private):
+    def test_an_empty_hot_tier_writes_no_rules_file(self, private):
         memory = private.remember("Always use jose for tokens", kind="convention")
         private.sync()
         private.forget(memory)
@@ -653,7 +653,7 @@ class TestPrivate:
 
         assert not (private.path / ".claude").exists()
 
-    def test_doubts_stand_beside_the_rule(self, private):
+    def test_flags_stand_beside_the_rule(self, private):
         private.remember("Always call fetch_with_retry from src/net.py", kind="convention")
         private.sync()
         (private.path / "src/net.py").unlink()

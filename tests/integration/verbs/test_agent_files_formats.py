@@ -7,7 +7,7 @@ from verb_world import Tree, World, prepared
 
 from bridges import rules
 from bridges.registry import for_path
-from bridges.rules import AGENTS, CARRIERS, FIRST
+from bridges.rules import AGENTS, FIRST, RULES_FILES
 from yaadwatch.db import database, history, projects
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import AgentFiles, Settings
@@ -75,13 +75,15 @@ def as_daemon(tree: Tree, paths: frozenset[str] | None = None):
 class TestCarriers:
     """A file of our own reaches each agent that gets the rules by no block."""
 
-    @pytest.mark.parametrize("agent", [one for one in AGENTS if one.carrier], ids=lambda a: a.name)
+    @pytest.mark.parametrize(
+        "agent", [one for one in AGENTS if one.rules_file], ids=lambda a: a.name
+    )
     def test_who_is_used_gets_one_that_it_reads_always_and_git_never_sees(
         self, world, private, agent
     ):
         used(world, agent.name)
         if agent.beside:
-            private.write(f"{agent.carrier.rpartition('/')[0]}/theirs.md", "- Be brief\n")
+            private.write(f"{agent.rules_file.rpartition('/')[0]}/theirs.md", "- Be brief\n")
             private.commit("theirs")
         before = everything(private)
         private.add(mode="private")
@@ -89,12 +91,12 @@ class TestCarriers:
 
         private.sync()
 
-        data = (private.path / agent.carrier).read_bytes()
-        document = for_path(agent.carrier).parse(data)
+        data = (private.path / agent.rules_file).read_bytes()
+        document = for_path(agent.rules_file).parse(data)
         assert [one.text for one in document.statements] == [JOSE]
         assert document.everywhere
         assert private.git("status", "--porcelain") == ""
-        assert {one for one in CARRIERS if (private.path / one).exists()} == {agent.carrier}
+        assert {one for one in RULES_FILES if (private.path / one).exists()} == {agent.rules_file}
         private.remove()
         assert everything(private) == before
 
@@ -107,7 +109,7 @@ class TestCarriers:
         private.sync()
 
         assert (private.path / ".clinerules").is_file()
-        assert private.rows().keys().isdisjoint(CARRIERS - {FIRST})
+        assert private.rows().keys().isdisjoint(RULES_FILES - {FIRST})
 
     def test_an_agent_that_reads_a_block_needs_none(self, world, inline):
         used(world, "claude", "cursor", "kiro")
@@ -116,7 +118,7 @@ class TestCarriers:
         inline.sync()
 
         assert has_rule(inline, "AGENTS.md")
-        assert not any((inline.path / one).exists() for one in CARRIERS)
+        assert not any((inline.path / one).exists() for one in RULES_FILES)
 
     def test_what_an_agent_reads_anyway_is_not_said_again(self, world, private):
         used(world, "claude")

@@ -132,7 +132,7 @@ class TestModes:
     """A file that takes part in another way keeps nothing of the former one."""
 
     @pytest.mark.parametrize("how", ["add", "adopt"])
-    def test_no_carrier_stays_beside_a_block(self, world, how):
+    def test_no_rules_file_stays_beside_a_block(self, world, how):
         tree = world.repo()
         tree.write("CLAUDE.md", CLAUDE)
         tree.commit("rules")

@@ -134,7 +134,7 @@ def test_killed_before_any_system_call_it_is_made_up_for(tree, mode):
 
 @pytest.mark.skipif(not CAN_FAIL, reason="calls have names on x86-64 only")
 @pytest.mark.timeout(3600)
-def test_a_rule_that_changes_after_the_kill_reaches_the_carrier_too(tree, mode):
+def test_a_rule_that_changes_after_the_kill_reaches_the_rules_file_too(tree, mode):
     """What was written and not yet recorded is ours all the same."""
     if mode == "inline":
         pytest.skip("it has no carrier")

@@ -74,7 +74,7 @@ class TestBrief:
 
         assert memory[-8:] in brief(tree)
 
-    def test_tasks_and_doubts_of_another_branch_are_not_told(self, tree):
+    def test_tasks_and_flags_of_another_branch_are_not_told(self, tree):
         tree.add(mode="read")
         on_feature(tree, "Move the parser to its own module", kind="task")
         tree.remember(RETRY)
@@ -114,7 +114,7 @@ def test_a_task_of_another_branch_is_counted_and_can_be_seen(tree):
     assert (len(everywhere["tasks"]), everywhere["hidden"]) == (2, 0)
 
 
-def test_a_doubt_about_a_memory_of_another_branch_is_counted_and_can_be_seen(tree):
+def test_a_flag_about_a_memory_of_another_branch_is_counted_and_can_be_seen(tree):
     tree.add(mode="read")
     tree.git("switch", "-q", "-c", "feature")
     tree.write("net.py", "def retry():\n    return 3\n")
@@ -124,8 +124,8 @@ def test_a_doubt_about_a_memory_of_another_branch_is_counted_and_can_be_seen(tre
 
     assert tree.stale()["stale"] == []
     assert tree.stale()["hidden"] == 1
-    (doubt,) = tree.stale(all_branches=True)["stale"]
-    assert (doubt["id"], doubt["verdict"]) == (learned, "gone")
+    (flag,) = tree.stale(all_branches=True)["stale"]
+    assert (flag["id"], flag["verdict"]) == (learned, "gone")
 
 
 @pytest.mark.parametrize("pinned", [False, True])
@@ -167,7 +167,7 @@ def test_what_another_branch_put_in_the_place_of_a_memory_does_not_stand_there_h
     assert later(all_branches=True) == [{"id": new}]
 
 
-def test_status_counts_the_doubts_that_this_branch_tells(tree):
+def test_status_counts_the_flags_that_this_branch_tells(tree):
     tree.add(mode="read")
     on_feature(tree, RETRY, symbols=["fetch_with_retry"])
     tree.git("switch", "-q", "main")

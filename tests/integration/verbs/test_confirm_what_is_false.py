@@ -114,13 +114,13 @@ def test_a_rule_of_a_file_is_false_for_the_daemon_as_long_as_it_is_for_check(sit
     site.sync()
     remove(site)
     site.commit("no net")
-    (doubt,) = site.stale()["stale"]
+    (flag,) = site.stale()["stale"]
 
     for anyway in (False, True):
-        error = refused(site.confirm, doubt["id"], anyway=anyway)
+        error = refused(site.confirm, flag["id"], anyway=anyway)
         assert "CLAUDE.md (line 3)" in error.message
 
-    assert [row["id"] for row in site.stale()["stale"]] == [doubt["id"]]
+    assert [row["id"] for row in site.stale()["stale"]] == [flag["id"]]
     (found,) = offline.check(site.path, base="HEAD~1")["false"]
     assert found["line"] == 3
 

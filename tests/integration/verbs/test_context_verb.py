@@ -12,7 +12,7 @@ def context(tree, **fields):
     return sessions_context.context(tree.home, tree.call, **fields)
 
 
-def test_a_doubt_comes_first_with_the_commit_as_evidence(repo):
+def test_a_flag_comes_first_with_the_commit_as_evidence(repo):
     repo.remember(RETRY)
     repo.remember("Always use jose for tokens", kind="convention")
     repo.write("src/net.py", FIVE_TRIES)
@@ -68,7 +68,7 @@ def test_what_this_agent_does_not_read_is_told(world):
     assert ("jose" in brief("nobody-knows"), "release" in brief("nobody-knows")) == (False, False)
 
 
-def test_a_doubt_about_what_an_agent_file_says_is_told(world):
+def test_a_flag_about_what_an_agent_file_says_is_told(world):
     repo = world.repo()
     repo.write("CLAUDE.md", f"# Rules\n\n- {RETRY}\n")
     repo.commit("rules")
@@ -78,7 +78,7 @@ def test_a_doubt_about_what_an_agent_file_says_is_told(world):
     assert context(repo)["stale"] == 1
 
 
-def test_a_doubt_is_not_told_as_a_rule_as_well(repo):
+def test_a_flag_is_not_told_as_a_rule_as_well(repo):
     repo.remember(RETRY, kind="decision")
     repo.write("src/net.py", FIVE_TRIES)
 

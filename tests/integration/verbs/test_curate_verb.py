@@ -1,4 +1,4 @@
-"""One memory at a time: what confirm, forget, restore and pin do to it, and to its doubts."""
+"""One memory at a time: what confirm, forget, restore and pin do to it, and to its flags."""
 
 import threading
 from datetime import timedelta
@@ -44,7 +44,7 @@ class TestConfirm:
         repo.git("checkout", "-q", "HEAD~1")
         assert repo.verdict(retry) == "changed"
 
-    def test_the_doubt_is_gone_at_once_without_a_check(self, repo, retry):
+    def test_the_flag_is_gone_at_once_without_a_check(self, repo, retry):
         repo.write("src/net.py", FIVE_TRIES)
         assert repo.verdict(retry) == "changed"
 
@@ -239,7 +239,7 @@ class TestRaces:
 
         repo.check()
 
-        assert not repo.doubt(retry)["uncommitted"]
+        assert not repo.flag_of(retry)["uncommitted"]
 
     def test_a_store_that_is_removed_meanwhile_is_one_clear_error(self, repo, retry, monkeypatch):
         repo.write("src/net.py", FIVE_TRIES)
@@ -297,7 +297,7 @@ def old_enough(tree):
 
 
 class TestForget:
-    def test_a_forgotten_memory_is_in_doubt_no_more(self, repo, retry):
+    def test_a_forgotten_memory_is_flagged_no_more(self, repo, retry):
         repo.write("src/net.py", FIVE_TRIES)
         assert repo.verdict(retry) == "changed"
 
@@ -423,7 +423,7 @@ class TestPin:
         assert repo.unpin(retry)["undo"] == f"yaadwatch pin {retry[-8:]}"
         assert not repo.show(retry)["pinned"]
 
-    def test_a_pin_leaves_doubts_and_anchors_alone(self, repo, retry):
+    def test_a_pin_leaves_flags_and_anchors_alone(self, repo, retry):
         repo.write("src/net.py", FIVE_TRIES)
         assert repo.verdict(retry) == "changed"
 

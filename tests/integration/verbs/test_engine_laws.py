@@ -249,27 +249,27 @@ def test_verdicts_do_not_depend_on_which_checks_ran(stories, story):
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(story=st.lists(steps, min_size=2, max_size=10))
-def test_events_tell_which_doubts_there_are(stories, story):
-    """Who follows raised, cleared and the changes of memories knows the doubts that are shown."""
+def test_events_tell_which_flags_there_are(stories, story):
+    """Who follows raised, cleared and the changes of memories knows the flags that are shown."""
     told = stories()
     for step in story:
         told.do(step)
     told.tree.check()
 
-    open_doubts = set()
+    open_flags = set()
     with told.tree.db() as db:
         events = sorted(table(db, "events"))
     for _, kind, _, subject, body in events:
         if kind == "stale.raised":
-            open_doubts.add(subject)
+            open_flags.add(subject)
         elif kind in ("stale.cleared", "node.archived") or "confirmed" in body:
-            open_doubts.discard(subject)
-    assert open_doubts == {flag.node for flag in told.flags() if flag.level}
+            open_flags.discard(subject)
+    assert open_flags == {flag.node for flag in told.flags() if flag.level}
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(story=st.lists(steps, min_size=2, max_size=10))
-def test_a_doubt_says_what_can_be_checked(stories, story):
+def test_a_flag_says_what_can_be_checked(stories, story):
     """Commits in evidence exist, places that are proposed are there, scores fit the levels."""
     told = stories()
     for step in story:

@@ -116,7 +116,7 @@ def test_that_a_file_is_there_proves_nothing_about_it(repo, world):
     assert confirmed(repo, found) == before
 
 
-def test_one_place_that_holds_is_nothing_while_another_is_in_doubt(repo, world):
+def test_one_place_that_holds_is_nothing_while_another_is_flagged(repo, world):
     repo.write("src/box.py", "def weigh():\n    return 1\n\n\ndef lift():\n    return 2\n")
     repo.commit("box")
     found = repo.remember("fetch_with_retry in src/net.py calls `weigh` of src/box.py")
@@ -134,7 +134,7 @@ def test_one_place_that_holds_is_nothing_while_another_is_in_doubt(repo, world):
     assert confirmed(repo, found) == before  # seen before: the change in box.py told nothing
 
 
-def test_what_rests_on_something_doubted_is_not_strengthened(repo, retry, world):
+def test_what_rests_on_something_flagged_is_not_strengthened(repo, retry, world):
     repo.write("src/box.py", "def weigh():\n    return 1\n\n\ndef lift():\n    return 2\n")
     repo.commit("box")
     found = repo.remember("The box is weighed by `weigh` in src/box.py")
@@ -146,11 +146,11 @@ def test_what_rests_on_something_doubted_is_not_strengthened(repo, retry, world)
     repo.write("src/net.py", FIVE_TRIES)
     repo.write("src/box.py", "def weigh():\n    return 1\n\n\ndef lift():\n    return 3\n")
 
-    assert repo.doubt(found)["via"] == [retry]
+    assert repo.flag_of(found)["via"] == [retry]
     assert confirmed(repo, found) == before
 
 
-def test_a_doubt_in_another_work_tree_stands_against_it(repo, retry, world):
+def test_a_flag_in_another_work_tree_stands_against_it(repo, retry, world):
     repo.git("worktree", "add", "-q", str(world.folder / "linked"), "-b", "side")
     linked = Tree(world, world.folder / "linked")
     linked.write("src/net.py", FIVE_TRIES)

@@ -55,7 +55,7 @@ def test_a_hint_about_the_new_place_of_a_moved_file_is_one_about_the_memory(repo
     memory = repo.remember()
     repo.git("mv", "src/net.py", "src/http.py")
     repo.commit("rename")
-    assert "changed" not in repo.doubt(memory)["reason"]
+    assert "changed" not in repo.flag_of(memory)["reason"]
     repo.write("src/http.py", FIVE_TRIES)
 
     repo.check_tree(frozenset({"src/http.py"}))
@@ -136,13 +136,13 @@ def test_what_nobody_remembers_any_more_is_not_kept_in_sight(repo):
 def test_since_is_when_this_verdict_was_first_reached(repo, world):
     memory = repo.remember()
     repo.write("src/net.py", FIVE_TRIES)
-    since = repo.doubt(memory)["since"]
+    since = repo.flag_of(memory)["since"]
 
     world.clock.advance(timedelta(hours=1))
     repo.commit("five tries")
-    assert repo.doubt(memory)["since"] == since
+    assert repo.flag_of(memory)["since"] == since
     (repo.path / "src/net.py").unlink()
-    assert repo.doubt(memory)["since"] > since
+    assert repo.flag_of(memory)["since"] > since
 
 
 FOLDER, PATTERN = "Everything that retries is in `src/`", "Settings are in `*.toml`"

@@ -28,8 +28,8 @@ FOUR_TRIES = NET.replace("tries=3", "tries=4")
 GO_RETRY = "FetchWithRetry() in src/net.go gives up in the end"
 
 
-def subjects(doubt):
-    return [row["commit"]["subject"] for row in doubt["evidence"] if row["commit"]]
+def subjects(flag):
+    return [row["commit"]["subject"] for row in flag["evidence"] if row["commit"]]
 
 
 def collect_garbage(tree):
@@ -81,9 +81,9 @@ class TestLong:
     def test_what_went_before_its_newest_commits_is_followed(self, moved):
         repo, memory = moved
 
-        doubt = repo.doubt(memory)
-        assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "lib/transport.go")
-        assert "net is transport" in subjects(doubt)
+        flag = repo.flag_of(memory)
+        assert (flag["verdict"], flag["suggestion"]["path"]) == ("moved", "lib/transport.go")
+        assert "net is transport" in subjects(flag)
 
     def test_so_is_what_was_removed_after_it_went(self, moved):
         repo, memory = moved
@@ -91,7 +91,7 @@ class TestLong:
         repo.commit("no more transport")
 
         assert repo.verdict(memory) == "gone"
-        assert subjects(repo.doubt(memory)) == ["net is transport", "no more transport"]
+        assert subjects(repo.flag_of(memory)) == ["net is transport", "no more transport"]
 
 
 class TestLongWithPatterns:
@@ -108,7 +108,7 @@ class TestLongWithPatterns:
         subprocess.run(["git", "fast-import", "--quiet"], cwd=repo.path, input=text, check=True)
         repo.git("reset", "-q", "--hard", "main")
 
-        assert subjects(repo.doubt(memory)) == ["nothing is made any more"]
+        assert subjects(repo.flag_of(memory)) == ["nothing is made any more"]
 
     @pytest.mark.parametrize(
         ("pattern", "paths"),
@@ -131,7 +131,7 @@ class TestLongWithPatterns:
         subprocess.run(["git", "fast-import", "--quiet"], cwd=repo.path, input=text, check=True)
         repo.git("reset", "-q", "--hard", "main")
 
-        assert subjects(repo.doubt(memory)) == [f"no more {path}" for path in paths]
+        assert subjects(repo.flag_of(memory)) == [f"no more {path}" for path in paths]
 
 
 class TestManyCommitsOfOneFile:
@@ -163,15 +163,15 @@ class TestManyCommitsOfOneFile:
         repo.commit("the change")
         self.edited_often(repo, path, text, mark)
 
-        doubt = repo.doubt(memories[at])
+        flag = repo.flag_of(memories[at])
 
-        (found,) = doubt["evidence"]
+        (found,) = flag["evidence"]
         assert found["commit"] is None
         assert found["summary"].endswith(
             f"(not in the last {EVIDENCE_COMMITS_MAX} commits of {path}; older ones were not"
             " searched)"
         )
-        assert not doubt["uncommitted"]
+        assert not flag["uncommitted"]
 
     def test_a_change_among_the_newest_is_named(self, both):
         repo, memories = both
@@ -179,7 +179,7 @@ class TestManyCommitsOfOneFile:
         repo.write("src/net.py", FIVE_TRIES)
         repo.commit("the change")
 
-        assert subjects(repo.doubt(memories[0])) == ["the change"]
+        assert subjects(repo.flag_of(memories[0])) == ["the change"]
 
     def test_of_two_changes_the_older_one_is_not_put_on_another_commit(self, both):
         repo, memories = both
@@ -189,7 +189,7 @@ class TestManyCommitsOfOneFile:
         repo.write("src/net.py", FIVE_TRIES)
         repo.commit("five")
 
-        assert subjects(repo.doubt(memories[0])) == ["five"]
+        assert subjects(repo.flag_of(memories[0])) == ["five"]
 
     def test_a_rename_before_the_newest_commits_is_named(self, both):
         repo, memories = both
@@ -198,7 +198,7 @@ class TestManyCommitsOfOneFile:
         repo.commit("net is web")
         self.edited_often(repo, "lib/web.py", NET, "#")
 
-        assert "net is web" in subjects(repo.doubt(memories[0]))
+        assert "net is web" in subjects(repo.flag_of(memories[0]))
 
 
 class TestLongWithFolders:
@@ -234,10 +234,10 @@ class TestLongWithFolders:
         self.wholly_new(repo, "apps/tools/manual")
         self.much_later(repo)
 
-        doubt = repo.doubt(memory)
-        assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "apps/tools/manual")
-        assert "took 3 files out of tools/hand" in [one["summary"] for one in doubt["evidence"]]
-        assert subjects(doubt) == ["by hand is manual"]
+        flag = repo.flag_of(memory)
+        assert (flag["verdict"], flag["suggestion"]["path"]) == ("moved", "apps/tools/manual")
+        assert "took 3 files out of tools/hand" in [one["summary"] for one in flag["evidence"]]
+        assert subjects(flag) == ["by hand is manual"]
 
     def test_one_whose_files_were_mostly_removed_went_nowhere(self, tools):
         repo, memory = tools
@@ -249,10 +249,10 @@ class TestLongWithFolders:
         self.wholly_new(repo, "old")
         self.much_later(repo)
 
-        doubt = repo.doubt(memory)
-        assert doubt["verdict"] == "gone"
-        assert "suggestion" not in doubt
-        assert subjects(doubt) == ["no more saws", "the last one"]
+        flag = repo.flag_of(memory)
+        assert flag["verdict"] == "gone"
+        assert "suggestion" not in flag
+        assert subjects(flag) == ["no more saws", "the last one"]
 
     def test_one_that_was_split_over_very_many_commits_went_to_no_single_place(self, both):
         repo, _ = both
@@ -272,11 +272,11 @@ class TestLongWithFolders:
         for folder in ("old", "new"):
             self.wholly_new(repo, folder)
 
-        doubt = repo.doubt(memory)
+        flag = repo.flag_of(memory)
 
-        assert doubt["verdict"] == "gone"
-        assert "suggestion" not in doubt
-        assert set(subjects(doubt)) == {"moving"}
+        assert flag["verdict"] == "gone"
+        assert "suggestion" not in flag
+        assert set(subjects(flag)) == {"moving"}
 
     def test_one_that_a_merge_emptied_names_how_far_commits_were_searched(self, tools):
         repo, memory = tools
@@ -289,7 +289,7 @@ class TestLongWithFolders:
         repo.git("rm", "-rqf", "tools")
         repo.git("commit", "-qm", "merged without tools")
 
-        (found,) = repo.doubt(memory)["evidence"]
+        (found,) = repo.flag_of(memory)["evidence"]
 
         assert found["summary"].endswith(
             f"(not in the last {EVIDENCE_COMMITS_MAX} commits of tools/hand; older ones were not"
@@ -321,8 +321,8 @@ class TestFoldersOnTheirWay:
             repo.write(path, f"All of it is new: {path}\n" * 9)
         repo.commit("new texts")
 
-    def moved(self, doubt):
-        return doubt["verdict"], doubt.get("suggestion", {}).get("path")
+    def moved(self, flag):
+        return flag["verdict"], flag.get("suggestion", {}).get("path")
 
     def test_a_removal_that_was_taken_back_plays_no_part(self, tools):
         repo, memory = tools
@@ -332,7 +332,7 @@ class TestFoldersOnTheirWay:
         self.taken(repo, "tools/hand", "tools/manual")
         self.rewritten(repo, *(f"tools/manual/{name}" for name in self.NAMES))
 
-        assert self.moved(repo.doubt(memory)) == ("moved", "tools/manual")
+        assert self.moved(repo.flag_of(memory)) == ("moved", "tools/manual")
 
     def test_nor_do_files_that_were_there_for_a_while(self, tools):
         repo, memory = tools
@@ -344,7 +344,7 @@ class TestFoldersOnTheirWay:
         self.taken(repo, "tools/hand", "tools/manual")
         self.rewritten(repo, *(f"tools/manual/{name}" for name in self.NAMES))
 
-        assert self.moved(repo.doubt(memory)) == ("moved", "tools/manual")
+        assert self.moved(repo.flag_of(memory)) == ("moved", "tools/manual")
 
     def test_what_was_removed_where_it_was_taken_is_gone(self, tools):
         repo, memory = tools
@@ -352,9 +352,9 @@ class TestFoldersOnTheirWay:
         repo.git("rm", "-q", *(f"apps/shared/{name}" for name in self.NAMES))
         repo.commit("no more tools")
 
-        doubt = repo.doubt(memory)
-        assert doubt["verdict"] == "gone"
-        assert "suggestion" not in doubt
+        flag = repo.flag_of(memory)
+        assert flag["verdict"] == "gone"
+        assert "suggestion" not in flag
 
     def test_it_is_followed_out_of_a_folder_that_stays(self, tools):
         repo, memory = tools
@@ -362,7 +362,7 @@ class TestFoldersOnTheirWay:
         self.taken(repo, "apps/shared", "kit")
         self.rewritten(repo, *(f"kit/{name}" for name in self.NAMES))
 
-        assert self.moved(repo.doubt(memory)) == ("moved", "kit")
+        assert self.moved(repo.flag_of(memory)) == ("moved", "kit")
 
     def test_its_files_may_be_called_otherwise_there(self, tools):
         repo, memory = tools
@@ -372,7 +372,7 @@ class TestFoldersOnTheirWay:
         repo.commit("mine")
         self.rewritten(repo, *(f"apps/shared/my-{name}" for name in self.NAMES))
 
-        assert self.moved(repo.doubt(memory)) == ("moved", "apps/shared")
+        assert self.moved(repo.flag_of(memory)) == ("moved", "apps/shared")
 
 
 def merged_back(repo, look):
@@ -451,8 +451,8 @@ class TestBroughtBack:
         repo.write("lib/transport.go", "package lib\n" + "var Unlike = 1\n" * 40)
         repo.commit("all of it is new")
 
-        doubt = repo.doubt(memory)
-        assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "lib/transport.go")
+        flag = repo.flag_of(memory)
+        assert (flag["verdict"], flag["suggestion"]["path"]) == ("moved", "lib/transport.go")
 
 
 class TestMerges:
@@ -463,7 +463,7 @@ class TestMerges:
 
         way(repo, repo.check if early else lambda: None)
 
-        assert subjects(repo.doubt(python)) == ["four tries"]
+        assert subjects(repo.flag_of(python)) == ["four tries"]
 
 
 class TestRewritten:
@@ -490,7 +490,7 @@ class TestRewritten:
         assert before == ["changed", "changed"]
         assert repo.verdict(memories[0]) == "changed"
         assert repo.verdict(memories[1]) in {"changed", "unknown"}
-        assert repo.doubt(memories[0])["evidence"]
+        assert repo.flag_of(memories[0])["evidence"]
 
     def test_a_filter_that_takes_a_file_out_is_gone_or_unknown(self, both):
         repo, memories = both
@@ -515,12 +515,12 @@ class TestRewritten:
         repo.commit("four tries")
         repo.write("src/net.py", FIVE_TRIES)
         repo.commit("five tries")
-        assert subjects(repo.doubt(python)) == ["four tries", "five tries"]
+        assert subjects(repo.flag_of(python)) == ["four tries", "five tries"]
 
         repo.git("reset", "-q", "--soft", base)
         repo.git("commit", "-q", "-m", "all at once")
 
-        assert subjects(repo.doubt(python)) == ["all at once"]
+        assert subjects(repo.flag_of(python)) == ["all at once"]
 
     def test_a_rebase_under_way_is_judged_as_it_stands(self, both):
         repo, (python, _) = both
@@ -537,7 +537,7 @@ class TestRewritten:
         assert "<<<<<<<" in (repo.path / "src/net.py").read_text()
         assert repo.verdict(python) in {"changed", "unknown"}
         repo.git("rebase", "--abort")
-        assert subjects(repo.doubt(python)) == ["five tries"]
+        assert subjects(repo.flag_of(python)) == ["five tries"]
 
 
 class TestShallow:
@@ -563,7 +563,7 @@ class TestShallow:
         collect_garbage(clone)
 
         assert clone.verdict(memories[0]) == "changed"
-        (told,) = clone.doubt(memories[0])["evidence"]
+        (told,) = clone.flag_of(memories[0])["evidence"]
         assert told["commit"] is None  # the one commit that is left did not do it
         assert "history does not show" in told["summary"]
         assert clone.verdict(memories[1]) in {"changed", "unknown"}
@@ -595,7 +595,7 @@ class TestShallow:
         clone.git("fetch", "-q", "--unshallow", "origin")
         clone.git("commit", "-q", "--allow-empty", "-m", "here")
 
-        assert subjects(clone.doubt(memory)) == ["five tries"]
+        assert subjects(clone.flag_of(memory)) == ["five tries"]
 
 
 class TestPartial:
@@ -705,9 +705,9 @@ class TestSparse:
         repo.git("switch", "-q", "topic")
 
         for memory in memories:
-            doubt = repo.doubt(memory)
-            assert (doubt["verdict"], subjects(doubt)) == ("changed", ["five tries"])
-            assert not doubt["uncommitted"]
+            flag = repo.flag_of(memory)
+            assert (flag["verdict"], subjects(flag)) == ("changed", ["five tries"])
+            assert not flag["uncommitted"]
 
     def test_what_a_commit_deletes_is_gone_there_too(self, both):
         repo, (python, _) = both
@@ -719,7 +719,7 @@ class TestSparse:
 
         repo.git("switch", "-q", "topic")
 
-        assert (repo.verdict(python), subjects(repo.doubt(python))) == ("gone", ["drop it"])
+        assert (repo.verdict(python), subjects(repo.flag_of(python))) == ("gone", ["drop it"])
 
     def test_checking_it_out_again_changes_nothing(self, both):
         repo, memories = both
@@ -789,7 +789,7 @@ class TestSubmodule:
             inner.git("commit", "-q", "--allow-empty", "-a", "-m", f"inner {at}")
             repo.git("commit", "-q", "-a", "-m", f"lib {at}")
 
-        evidence = repo.doubt(memory)["evidence"]
+        evidence = repo.flag_of(memory)["evidence"]
         shown = [one["summary"] for one in evidence if one["commit"]]
 
         assert len(shown) == 5
@@ -831,9 +831,9 @@ class TestHead:
         commit = repo.commit("five tries")
         repo.git("checkout", "-q", commit)
 
-        doubt = repo.doubt(python)
+        flag = repo.flag_of(python)
 
-        assert (doubt["verdict"], doubt["branch"], subjects(doubt)) == (
+        assert (flag["verdict"], flag["branch"], subjects(flag)) == (
             "changed",
             None,
             ["five tries"],
@@ -845,8 +845,8 @@ class TestHead:
         repo, memories = both
         repo.git("switch", "-q", "--orphan", "fresh-start")
         for memory in memories:
-            doubt = repo.doubt(memory)
-            assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", True)
+            flag = repo.flag_of(memory)
+            assert (flag["verdict"], flag["uncommitted"]) == ("gone", True)
 
         repo.write("src/net.py", FIVE_TRIES)
         repo.write("src/net.go", GO)
@@ -878,7 +878,7 @@ class TestBare:
         two.commit("five tries")
 
         assert one.verdict(memory) == "fresh"
-        assert subjects(two.doubt(memory)) == ["five tries"]
+        assert subjects(two.flag_of(memory)) == ["five tries"]
         assert [row["id"] for row in two.impact("src/net.py")["memories"]] == [memory]
 
 
@@ -912,7 +912,7 @@ class TestFormats:
         repo.write("src/net.go", GO_FIVE)
         repo.commit("five tries")
 
-        assert [subjects(repo.doubt(memory)) for memory in memories] == [["five tries"]] * 2
+        assert [subjects(repo.flag_of(memory)) for memory in memories] == [["five tries"]] * 2
         repo.git("mv", "src", "lib")
         repo.commit("rename")
         assert verdicts(repo, memories) == ["moved", "moved"]
@@ -925,7 +925,7 @@ class TestFormats:
             memory = repo.remember()
             repo.write("src/net.py", FIVE_TRIES)
             repo.commit("five tries")
-            assert subjects(repo.doubt(memory)) == ["five tries"]
+            assert subjects(repo.flag_of(memory)) == ["five tries"]
             return
         # This git knows no such references. What it would find is a HEAD that leads nowhere.
         repo = world.repo("reftable")

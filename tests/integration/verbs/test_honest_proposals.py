@@ -13,7 +13,7 @@ SCALA = "object Net {\n  def fetchIt(x: Int): Int = {\n    x + 3\n  }\n}\n"
 
 
 def proposed(tree, id):
-    return tree.doubt(id)["suggestion"]
+    return tree.flag_of(id)["suggestion"]
 
 
 def renamed_and_changed(tree):
@@ -67,10 +67,10 @@ class TestText:
         repo.write("src/retry.py", "import time\n\n\n" + FIVE_TRIES[start:end])
         repo.commit("split retries")
 
-        doubt = repo.doubt(memory)
-        assert doubt["suggestion"]["path"] == "src/retry.py"
-        assert doubt["suggestion"]["text"] is None
-        assert doubt["reason"].endswith("and changed")
+        flag = repo.flag_of(memory)
+        assert flag["suggestion"]["path"] == "src/retry.py"
+        assert flag["suggestion"]["text"] is None
+        assert flag["reason"].endswith("and changed")
 
     @pytest.mark.parametrize("body", ["x + 3", "x + 5"])
     def test_a_definition_without_a_grammar_is_compared_line_by_line(self, repo, body):
@@ -180,9 +180,9 @@ class TestReanchor:
         assert done["text"] == "Downloads are tried three times, in src/http.py"
         assert done["still_flagged"]["verdict"] == "changed"
         assert "fetch_with_retry in src/http.py" in done["still_flagged"]["reason"]
-        doubt = repo.doubt(memory)
-        assert (doubt["verdict"], doubt["level"]) == ("changed", "warn")
-        assert "Try five times" in [row["commit"]["subject"] for row in doubt["evidence"]]
+        flag = repo.flag_of(memory)
+        assert (flag["verdict"], flag["level"]) == ("changed", "warn")
+        assert "Try five times" in [row["commit"]["subject"] for row in flag["evidence"]]
         assert repo.show(memory)["confirmed_at"] == confirmed
 
     def test_a_change_that_is_accepted_clears_the_flag(self, repo):

@@ -44,8 +44,8 @@ def assert_told_as_a_name(told):
 
 
 @pytest.fixture(params=["moved in the work tree", "moved by a commit", "gone from there"])
-def doubted(request, world):
-    """A rule that rests on src/net.py, and what makes of it a doubt that names another file."""
+def flagged(request, world):
+    """A rule that rests on src/net.py, and what makes of it a flag that names another file."""
     repo = world.repo()
     repo.add(mode="private")
 
@@ -70,28 +70,28 @@ def doubted(request, world):
 
 
 @each_name
-def test_the_name_of_a_file_is_data_wherever_a_doubt_is_told(doubted, name):
-    repo, memory = doubted(name)
+def test_the_name_of_a_file_is_data_wherever_a_flag_is_told(flagged, name):
+    repo, memory = flagged(name)
     agent = Call(folder=repo.path, origin="agent:claude", session="1")
     context.context(repo.home, agent)
 
-    doubt = repo.doubt(memory)
+    flag = repo.flag_of(memory)
 
-    assert doubt is not None
-    for said in (doubt["reason"], *(found["summary"] for found in doubt["evidence"])):
+    assert flag is not None
+    for said in (flag["reason"], *(found["summary"] for found in flag["evidence"])):
         assert_told_as_a_name(said)
     assert_told_as_data(context.context(repo.home, agent)["brief"])
     assert_told_as_a_name(news.handoff(repo.home, agent)["prompt"])
     resource = mcp_messages.BY_URI["yaad://context"].result(context.context(repo.home, agent))
     assert_told_as_data(resource["contents"][0]["text"])
     repo.sync()
-    carried = [path for path in repo.path.rglob("*.md") if path.is_file() and _is_carrier(path)]
+    carried = [path for path in repo.path.rglob("*.md") if path.is_file() and _is_rules_file(path)]
     assert carried
     for path in carried:
         assert_told_as_a_name(path.read_text(encoding="utf-8"))
 
 
-def _is_carrier(path):
+def _is_rules_file(path):
     said = path.read_text(encoding="utf-8")
     return "fetch_with_retry" in said and "May be out of date" in said
 

@@ -1,4 +1,4 @@
-"""Doubt goes along links: what `stale` says of it, and what `impact` says beforehand."""
+"""Flag goes along links: what `stale` says of it, and what `impact` says beforehand."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -38,18 +38,18 @@ def refusal(call, *arguments, **fields):
 
 
 class TestStale:
-    def test_what_depends_on_a_doubted_memory_is_suspect_with_the_way_it_came(
+    def test_what_depends_on_a_flagged_memory_is_suspect_with_the_way_it_came(
         self, repo, retry, alarm
     ):
         repo.write("src/net.py", FIVE_TRIES)
 
-        doubt = repo.doubt(alarm)
+        flag = repo.flag_of(alarm)
 
-        assert (doubt["verdict"], doubt["level"], doubt["via"]) == ("changed", "suspect", [retry])
-        assert doubt["score"] == pytest.approx(repo.doubt(retry)["score"] * 0.8, abs=1e-3)
-        assert doubt["reason"].startswith(f'depends on {retry[-8:]} ("The retry limit lives')
-        assert doubt["evidence"] == repo.doubt(retry)["evidence"]
-        assert "via" not in repo.doubt(retry)
+        assert (flag["verdict"], flag["level"], flag["via"]) == ("changed", "suspect", [retry])
+        assert flag["score"] == pytest.approx(repo.flag_of(retry)["score"] * 0.8, abs=1e-3)
+        assert flag["reason"].startswith(f'depends on {retry[-8:]} ("The retry limit lives')
+        assert flag["evidence"] == repo.flag_of(retry)["evidence"]
+        assert "via" not in repo.flag_of(retry)
         assert alarm not in [row["id"] for row in repo.stale()["stale"]]
 
     def test_a_strong_link_to_what_is_gone_is_a_warning(self, repo, retry, alarm):
@@ -57,95 +57,95 @@ class TestStale:
         repo.commit("drop it")
 
         assert [row["id"] for row in repo.stale()["stale"]] == [retry, alarm]
-        assert repo.doubt(alarm)["level"] == "warn"
-        assert repo.doubt(alarm)["score"] == pytest.approx(
-            repo.doubt(retry)["score"] * 0.8, abs=1e-3
+        assert repo.flag_of(alarm)["level"] == "warn"
+        assert repo.flag_of(alarm)["score"] == pytest.approx(
+            repo.flag_of(retry)["score"] * 0.8, abs=1e-3
         )
         told = recall.recall(repo.home, repo.call, query="night alarm")["results"]
-        assert told[0]["stale"] == {"verdict": "gone", "score": repo.doubt(alarm)["score"]}
+        assert told[0]["stale"] == {"verdict": "gone", "score": repo.flag_of(alarm)["score"]}
         assert ALARM in context.context(repo.home, repo.call)["brief"]
         assert repo.show(alarm)["stale"]["via"] == [retry]
 
     def test_what_only_moved_spreads_less(self, repo, retry, alarm):
         repo.move("src/net.py", "src/http.py")
 
-        assert repo.doubt(alarm)["score"] == pytest.approx(
-            repo.doubt(retry)["score"] * 0.5 * 0.8, abs=1e-3
+        assert repo.flag_of(alarm)["score"] == pytest.approx(
+            repo.flag_of(retry)["score"] * 0.5 * 0.8, abs=1e-3
         )
 
-    def test_doubt_goes_three_links_far_and_says_each(self, repo, retry, alarm):
+    def test_flag_goes_three_links_far_and_says_each(self, repo, retry, alarm):
         chain = [retry, alarm]
         for number in range(3):
             chain.append(repo.remember(f"Rule {number} of the night shift holds"))
             repo.link(chain[-1], "depends_on", chain[-2])
         repo.git("rm", "-q", "src/net.py")
 
-        assert repo.doubt(chain[3])["via"] == chain[:3]
-        assert "through" in repo.doubt(chain[3])["reason"]
-        assert repo.doubt(chain[4]) is None
+        assert repo.flag_of(chain[3])["via"] == chain[:3]
+        assert "through" in repo.flag_of(chain[3])["reason"]
+        assert repo.flag_of(chain[4]) is None
 
     def test_it_goes_when_the_file_is_as_it_was(self, repo, alarm):
         repo.write("src/net.py", FIVE_TRIES)
-        assert repo.doubt(alarm)
+        assert repo.flag_of(alarm)
 
         repo.write("src/net.py", NET)
 
-        assert repo.doubt(alarm) is None
+        assert repo.flag_of(alarm) is None
 
     def test_it_goes_when_its_source_is_confirmed_or_forgotten(self, repo, retry, alarm):
         repo.write("src/net.py", FIVE_TRIES)
         repo.confirm(retry)
-        assert repo.doubt(alarm) is None
+        assert repo.flag_of(alarm) is None
 
         repo.write("src/net.py", NET)
-        assert repo.doubt(alarm)
+        assert repo.flag_of(alarm)
         repo.forget(retry)
-        assert repo.doubt(alarm) is None
+        assert repo.flag_of(alarm) is None
 
     def test_it_goes_when_the_link_is_ended_and_comes_with_a_new_one(self, repo, retry, alarm):
         repo.write("src/net.py", FIVE_TRIES)
         repo.unlink(alarm, "depends_on", retry)
-        assert repo.doubt(alarm) is None
+        assert repo.flag_of(alarm) is None
 
         repo.link(alarm, "depends_on", retry)
-        assert repo.doubt(alarm)
+        assert repo.flag_of(alarm)
 
     def test_confirming_what_it_reached_settles_it_there_and_behind(self, repo, retry, alarm):
         pager = repo.remember(PAGER)
         repo.link(pager, "depends_on", alarm)
         repo.git("rm", "-q", "src/net.py")
-        assert repo.doubt(pager)["via"] == [retry, alarm]
+        assert repo.flag_of(pager)["via"] == [retry, alarm]
 
         repo.confirm(alarm)
 
-        assert repo.doubt(alarm) is None
-        assert repo.doubt(pager) is None
-        assert repo.doubt(retry)
+        assert repo.flag_of(alarm) is None
+        assert repo.flag_of(pager) is None
+        assert repo.flag_of(retry)
 
-    def test_a_new_reason_after_that_doubts_it_again(self, repo, retry, alarm):
+    def test_a_new_reason_after_that_flags_it_again(self, repo, retry, alarm):
         repo.write("src/net.py", FIVE_TRIES)
-        assert repo.doubt(alarm)
+        assert repo.flag_of(alarm)
         repo.confirm(alarm)
         repo.world.clock.advance(timedelta(minutes=1))
 
         repo.git("rm", "-q", "--cached", "src/net.py")
         (repo.path / "src/net.py").unlink()
 
-        assert repo.doubt(alarm)["verdict"] == "gone"
+        assert repo.flag_of(alarm)["verdict"] == "gone"
 
     def test_its_own_reason_stands_before_a_borrowed_one(self, repo, retry):
         own = repo.remember("open_url is called in src/net.py, by fetch_with_retry only")
         repo.link(own, "depends_on", retry)
         repo.write("src/net.py", FIVE_TRIES)
 
-        assert "via" not in repo.doubt(own)
+        assert "via" not in repo.flag_of(own)
 
-    def test_two_memories_of_one_file_do_not_doubt_each_other(self, repo, retry):
+    def test_two_memories_of_one_file_do_not_flag_each_other(self, repo, retry):
         other = repo.remember("`last` in src/net.py takes one away")
         repo.write("src/net.py", FIVE_TRIES)
 
-        assert repo.doubt(retry)
-        assert repo.doubt(other) is None
+        assert repo.flag_of(retry)
+        assert repo.flag_of(other) is None
 
     def test_what_is_unknown_spreads_nothing(self, repo, retry, alarm):
         repo.write("src/net.py", "def (")
@@ -166,8 +166,8 @@ class TestStale:
         linked = Tree(world, world.folder / "linked")
         linked.write("src/net.py", FIVE_TRIES)
 
-        assert linked.doubt(alarm)
-        assert repo.doubt(alarm) is None
+        assert linked.flag_of(alarm)
+        assert repo.flag_of(alarm) is None
 
     def test_nothing_of_it_is_written_down(self, repo, retry, alarm):
         repo.write("src/net.py", FIVE_TRIES)
@@ -211,7 +211,7 @@ class TestImpact:
         assert memories[0]["centrality"] > memories[1]["centrality"]
         assert sum(row["centrality"] for row in memories) == pytest.approx(1.0, abs=1e-3)
 
-    def test_it_says_what_is_in_doubt_already(self, repo, retry, alarm):
+    def test_it_says_what_is_flagged_already(self, repo, retry, alarm):
         repo.write("src/net.py", FIVE_TRIES)
 
         rows = {row["id"]: row["stale"] for row in repo.impact("src/net.py")["memories"]}

@@ -117,7 +117,7 @@ def test_a_node_rests_on_what_its_text_names(repo):
     repo.write("src/net.py", NET.replace("def fetch_with_retry", "def fetch"))
 
     assert "src/net.py" in [anchor["path"] for anchor in repo.show("req-1")["anchors"]]
-    assert repo.doubt("req-1")
+    assert repo.flag_of("req-1")
 
     inject(repo, [{"id": "req-1", "text": "Fetching is tried again in src/net.py"}])
 

@@ -340,7 +340,7 @@ def test_where_the_file_moved_too_no_text_with_the_old_number_is_proposed(repo):
     assert row["reason"] == "fetch in src/http.py: 3 is now 5"
 
 
-def test_a_number_that_moved_with_its_file_is_not_doubted_itself(repo):
+def test_a_number_that_moved_with_its_file_is_not_flagged_itself(repo):
     repo.write("src/net.py", PYTHON)
     repo.commit("before")
     repo.remember("Downloads are tried three times, in src/net.py")

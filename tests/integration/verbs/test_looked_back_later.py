@@ -71,7 +71,7 @@ def failing(tmp_path, monkeypatch):
     return fail
 
 
-def doubted(tree):
+def flagged(tree):
     return {row["text"].split(" ")[0]: row["verdict"] for row in tree.stale()["stale"]}
 
 
@@ -81,10 +81,10 @@ class TestAnotherBranch:
         old.git("checkout", "-q", branch)
         old.sync()
         old.look_back()
-        assert doubted(old) == {}
+        assert flagged(old) == {}
         old.git("checkout", "-q", "main")
         old.sync()
-        assert doubted(old) == BOTH
+        assert flagged(old) == BOTH
         assert (old.stale()["looking"], old.stale()["not_looked"]) == (0, None)
 
     def test_what_moved_before_it_was_read_is_no_second_place_where_it_has_not(self, old):
@@ -96,7 +96,7 @@ class TestAnotherBranch:
         old.git("checkout", "-q", "rules")
         old.sync()
         old.look_back()
-        assert doubted(old) == {}
+        assert flagged(old) == {}
 
     def test_a_commit_meanwhile_that_rewords_a_rule_leaves_the_other(self, old):
         old.write("CLAUDE.md", RULES.replace("is 3", "is 5"))
@@ -104,7 +104,7 @@ class TestAnotherBranch:
         old.look_back()
         old.sync()
         old.look_back()
-        assert doubted(old) == {"Tokens": "gone"}
+        assert flagged(old) == {"Tokens": "gone"}
 
     def test_where_the_commit_it_was_read_in_is_gone_that_is_told(self, old):
         old.git("commit", "-q", "--amend", "-m", "amended")
@@ -128,7 +128,7 @@ class TestGitThatFails:
         program.unlink()
         assert old.add()["looking"] == 2
         old.look_back()
-        assert doubted(old) == BOTH
+        assert flagged(old) == BOTH
         assert old.stale()["not_looked"] is None
 
     def test_a_clone_that_lacks_old_contents_says_how_to_get_them(self, world):
@@ -145,7 +145,7 @@ class TestGitThatFails:
         tree.git(*command.split()[3:])
         assert tree.add()["looking"] == 2
         tree.look_back()
-        assert doubted(tree) == BOTH
+        assert flagged(tree) == BOTH
         assert projects.status(tree.home, tree.call)["problems"] == []
 
     def test_what_a_person_confirmed_is_not_told_as_not_looked_into(self, old, failing):
@@ -169,9 +169,9 @@ class TestGitThatFails:
             old.look_back_once()
         old.world.reopen()
         assert old.look_back_once()
-        assert doubted(old) == BOTH
+        assert flagged(old) == BOTH
 
-    def test_what_was_found_is_pending_until_what_is_in_doubt_is_told(self, old):
+    def test_what_was_found_is_pending_until_what_is_flagged_is_told(self, old):
         stop = "BEFORE INSERT ON stale_flags BEGIN SELECT RAISE(ABORT, 'killed'); END"
         with old.db() as db:
             db.write(lambda conn: conn.execute(f"CREATE TRIGGER stopping {stop}"))
@@ -183,7 +183,7 @@ class TestGitThatFails:
             db.write(lambda conn: conn.execute("DROP TRIGGER stopping"))
         old.world.reopen()
         old.look_back()
-        assert (doubted(old), old.stale(check=False)["looking"]) == (BOTH, 0)
+        assert (flagged(old), old.stale(check=False)["looking"]) == (BOTH, 0)
 
     def test_without_git_it_waits(self, old, monkeypatch, tmp_path):
         path = os.environ["PATH"]
@@ -195,7 +195,7 @@ class TestGitThatFails:
         monkeypatch.setenv("PATH", path)
         assert old.project == project
         old.look_back()
-        assert doubted(old) == BOTH
+        assert flagged(old) == BOTH
 
 
 class TestStore:
@@ -207,7 +207,7 @@ class TestStore:
                 )
             assert db.read(anchors.lookback_of, 1).left == 3 * 256 + 2
         old.look_back()
-        assert (doubted(old), old.stale()["looking"]) == (BOTH, 0)
+        assert (flagged(old), old.stale()["looking"]) == (BOTH, 0)
 
     def test_names_of_commits_from_elsewhere_are_no_options(self, old):
         odd = Lookback(pending={"--output=x": [row.id for row in old.living()]}, total=2)
@@ -225,4 +225,4 @@ class TestStore:
             list(pool.map(lambda _: tree.add(), range(2)))
         assert tree.stale()["looking"] == 3
         tree.look_back()
-        assert doubted(tree) == BOTH
+        assert flagged(tree) == BOTH

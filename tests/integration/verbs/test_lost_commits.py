@@ -62,11 +62,11 @@ def test_moved_definition_is_followed(repo, lost):
     repo.git("mv", "src/cache.py", "src/store.py")
     repo.commit("rename")
 
-    doubt = repo.doubt(memory)
+    found_flag = repo.flag_of(memory)
 
-    assert doubt["verdict"] == "moved"
-    assert doubt["suggestion"]["text"] == "The cache is `cached` in `src/store.py`"
-    assert doubt["evidence"][0]["commit"]["subject"] == "rename"
+    assert found_flag["verdict"] == "moved"
+    assert found_flag["suggestion"]["text"] == "The cache is `cached` in `src/store.py`"
+    assert found_flag["evidence"][0]["commit"]["subject"] == "rename"
 
 
 def test_moved_whole_file_is_followed(repo, lost):
@@ -82,10 +82,10 @@ def test_removed_file_is_gone_with_its_commit(repo, lost):
     repo.git("rm", "-q", "src/cache.py")
     repo.commit("no cache")
 
-    doubt = repo.doubt(memory)
+    found_flag = repo.flag_of(memory)
 
-    assert doubt["verdict"] == "gone"
-    assert doubt["evidence"][0]["commit"]["subject"] == "no cache"
+    assert found_flag["verdict"] == "gone"
+    assert found_flag["evidence"][0]["commit"]["subject"] == "no cache"
 
 
 def test_moved_folder_is_followed(repo, lost):

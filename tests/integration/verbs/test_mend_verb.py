@@ -1,4 +1,4 @@
-"""A memory is made true again: new words, or the place that a doubt proposes."""
+"""A memory is made true again: new words, or the place that a flag proposes."""
 
 import shlex
 
@@ -76,14 +76,14 @@ class TestUpdate:
         assert places(answer) == {("notes.md", None)}
         assert [row["text"] for row in related(repo, found)] == ["notes.md"]
 
-    def test_its_doubt_goes_and_it_is_found_by_the_new_words_alone(self, repo, retry):
+    def test_its_flag_goes_and_it_is_found_by_the_new_words_alone(self, repo, retry):
         repo.write("src/net.py", FIVE_TRIES)
-        assert repo.doubt(retry)
+        assert repo.flag_of(retry)
 
         repo.edit(retry, "Five attempts, says fetch_with_retry in src/net.py")
 
         assert repo.stale(check=False)["stale"] == []
-        assert repo.doubt(retry) is None
+        assert repo.flag_of(retry) is None
         assert recalled(repo, "attempts") == [retry]
         assert recalled(repo, "limit") == []
 
@@ -250,7 +250,7 @@ class TestReanchor:
         assert done["path"] == "src/http.py"
         assert places(done) == {("src/http.py", "fetch_with_retry"), ("src/http.py", None)}
         assert shlex.split(done["undo"])[-1] == RETRY
-        assert repo.doubt(retry) is None
+        assert repo.flag_of(retry) is None
         assert [row["change"] for row in repo.show(retry)["versions"]] == ["created", "reanchored"]
 
     def test_a_module_that_became_a_package_is_the_package_from_then_on(self, repo):
@@ -278,7 +278,7 @@ class TestReanchor:
         assert repo.verdict(retry) == "changed"
         repo.write("src/http.py", NET)
         repo.git("mv", "src/http.py", "src/net.py")
-        assert repo.doubt(retry)["suggestion"]["text"] == RETRY
+        assert repo.flag_of(retry)["suggestion"]["text"] == RETRY
 
     def test_where_the_words_do_not_name_the_place_only_the_anchors_move(self, repo):
         found = repo.remember("Retries are counted in one function", files=["src/net.py"])
@@ -289,7 +289,7 @@ class TestReanchor:
         assert done["before"] == done["text"]
         assert places(done) == {("src/http.py", None)}
         assert done["undo"] is None
-        assert repo.doubt(found) is None
+        assert repo.flag_of(found) is None
 
     def test_a_dry_run_says_it_all_and_changes_nothing(self, repo, retry):
         repo.git("mv", "src/net.py", "src/http.py")
@@ -305,7 +305,7 @@ class TestReanchor:
         with repo.db() as db:
             after = {name: rows for name, rows in dump(db).items() if name not in LOOKS}
         assert after == before
-        assert repo.doubt(retry)
+        assert repo.flag_of(retry)
 
     def test_all_of_them_at_once_and_each_that_could_not_be_is_named(self, repo, retry):
         last = repo.remember(LAST)
@@ -320,7 +320,7 @@ class TestReanchor:
         assert [row["id"] for row in answer["reanchored"]] == [last, double]
         assert [row["id"] for row in answer["skipped"]] == [retry]
         assert double[-8:] in answer["skipped"][0]["reason"]
-        assert repo.doubt(retry)
+        assert repo.flag_of(retry)
 
     def test_nothing_has_moved_and_all_is_nothing_to_do(self, repo, retry):
         assert repo.reanchor(all=True) == {"dry_run": False, "reanchored": [], "skipped": []}
@@ -353,7 +353,7 @@ class TestReanchor:
         assert tree.reanchor(all=True)["skipped"][0]["hint"] == refused.hint
         assert tree.show(found)["text"] == RETRY
 
-    def test_where_a_person_says_what_is_in_doubt_is_told_as_it_is_now(self, world):
+    def test_where_a_person_says_what_is_flagged_is_told_as_it_is_now(self, world):
         tree = world.repo("said")
         tree.write("CLAUDE.md", f"# Net\n\n- {RETRY}\n")
         tree.commit("rules")
@@ -365,15 +365,15 @@ class TestReanchor:
         tree.sync()
         tree.git("mv", "src/net.py", "src/http.py")
 
-        (doubt,) = tree.stale()["stale"]
+        (flag,) = tree.stale()["stale"]
 
-        assert doubt["said_in"] == [
+        assert flag["said_in"] == [
             {"path": "CLAUDE.md", "line": 5},
             {"path": str(side.path / "CLAUDE.md"), "line": 3},
         ]
-        assert tree.show(doubt["id"])["stale"]["said_in"] == doubt["said_in"]
+        assert tree.show(flag["id"])["stale"]["said_in"] == flag["said_in"]
         for refuses in (tree.reanchor, tree.forget, tree.confirm):
-            assert refusal(refuses, doubt["id"]).code is Code.REFUSED
+            assert refusal(refuses, flag["id"]).code is Code.REFUSED
 
     def test_where_nothing_is_proposed_new_words_are_written_where_it_is_said(self, world):
         tree = world.repo("said")
@@ -390,7 +390,7 @@ class TestReanchor:
 
         assert "said_in" not in repo.stale()["stale"][0]
 
-    def test_the_branch_it_left_doubts_it_until_it_is_there_too(self, repo, retry):
+    def test_the_branch_it_left_flags_it_until_it_is_there_too(self, repo, retry):
         repo.git("checkout", "-q", "-b", "side")
         repo.git("mv", "src/net.py", "src/http.py")
         repo.commit("rename")

@@ -64,12 +64,12 @@ def test_only_a_statement_that_names_a_word_alone_is_searched_for(
     assert searches or {anchor.spread for anchor in resting(site, memory)} == {0}
 
 
-def test_a_file_that_others_no_longer_name_is_in_doubt(site):
+def test_a_file_that_others_no_longer_name_is_flagged(site):
     steps(site, 6, "node bin/tool.js")
     memory = site.remember(TEXT)
     steps(site, 6, "taskly")
 
-    assert "6 files no longer name it; taskly is in its place" in site.doubt(memory)["reason"]
+    assert "6 files no longer name it; taskly is in its place" in site.flag_of(memory)["reason"]
 
 
 AFTER = {

@@ -152,11 +152,11 @@ def with_module(repo, world):
 
 
 def reasons(repo, memory):
-    return " ".join(one["summary"] for one in repo.doubt(memory)["evidence"])
+    return " ".join(one["summary"] for one in repo.flag_of(memory)["evidence"])
 
 
 def commits(repo, memory):
-    found = [one.get("commit") for one in repo.doubt(memory)["evidence"]]
+    found = [one.get("commit") for one in repo.flag_of(memory)["evidence"]]
     return [one["subject"] for one in found if one]
 
 
@@ -187,7 +187,7 @@ class TestSubmodules:
         assert commits(with_module, memory) == []
         assert "uncommitted" in reasons(with_module, memory)
 
-    def test_submodule_at_another_commit_is_no_doubt(self, with_module):
+    def test_submodule_at_another_commit_is_no_flag(self, with_module):
         memory = with_module.remember("The net library is a submodule in `lib/net`")
         author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
         command = ["git", *author, "commit", "-q", "--allow-empty", "-m", "more"]
@@ -197,7 +197,7 @@ class TestSubmodules:
 
         assert with_module.verdict(memory) == "fresh"
 
-    def test_submodule_that_is_not_checked_out_is_no_doubt(self, with_module):
+    def test_submodule_that_is_not_checked_out_is_no_flag(self, with_module):
         memory = with_module.remember("The net library is a submodule in `lib/net`")
         with_module.git("submodule", "deinit", "-f", "lib/net")
         with_module.look()

@@ -1,4 +1,4 @@
-"""A number that a text gives a name is doubted when the definition gives another, and only then."""
+"""A number that a text gives a name is flagged when the definition gives another, and only then."""
 
 import pytest
 
@@ -176,7 +176,7 @@ def test_what_a_name_has_by_default_is_held_against_its_definition(
     repo.write("src/v.py", f"class Settings:\n    {after}\n")
     repo.commit("the change")
 
-    row = repo.doubt(node)
+    row = repo.flag_of(node)
 
     assert (row["level"], row["verdict"]) == ("warn", "changed")
     assert row["reason"].endswith(reason)
@@ -197,4 +197,4 @@ def test_what_is_worked_out_is_no_other_value(repo, after):
     repo.write("src/v.py", f"{after}\n")
     repo.commit("the change")
 
-    assert "is now" not in (repo.doubt(node) or {"reason": ""})["reason"]
+    assert "is now" not in (repo.flag_of(node) or {"reason": ""})["reason"]

@@ -68,13 +68,13 @@ def test_a_pattern_moves_with_most_of_its_files_and_comes_back_with_them(site, w
 
     rename(site, moves, how)
 
-    doubt = site.doubt(memory)
+    flag = site.flag_of(memory)
     before = said.split("`")[1]
-    assert (doubt["verdict"], doubt["reason"]) == ("moved", f"what matched {before} is now {now}")
-    assert doubt["suggestion"]["path"] == now
-    assert doubt["suggestion"]["text"] == said.replace(before, now)
-    assert doubt["uncommitted"] == (how != "committed")
-    assert [bool(row["commit"]) for row in doubt["evidence"]] == [how == "committed"]
+    assert (flag["verdict"], flag["reason"]) == ("moved", f"what matched {before} is now {now}")
+    assert flag["suggestion"]["path"] == now
+    assert flag["suggestion"]["text"] == said.replace(before, now)
+    assert flag["uncommitted"] == (how != "committed")
+    assert [bool(row["commit"]) for row in flag["evidence"]] == [how == "committed"]
 
     rename(site, {new: old for old, new in moves.items()}, how)
     assert site.verdict(memory) == "fresh"
@@ -100,7 +100,7 @@ def test_a_pattern_of_a_folder_that_moved_twice_and_then_by_hand_is_where_it_is_
     rename(site, away("src/http/{}.js", "lib/http/{}.js"), "committed")
     rename(site, away("lib/http/{}.js", "lib/web/{}.js"), "by hand")
 
-    assert site.doubt(memory)["suggestion"]["path"] == "lib/web/*.js"
+    assert site.flag_of(memory)["suggestion"]["path"] == "lib/web/*.js"
 
 
 def test_files_that_were_rewritten_after_they_moved_are_followed_through_the_commits(site):
@@ -111,7 +111,7 @@ def test_files_that_were_rewritten_after_they_moved_are_followed_through_the_com
         site.write(new, f"/* nothing of what it was: {new} */\n" + "later();\n" * 9)
     site.commit("rewritten")
 
-    assert site.doubt(memory)["suggestion"]["path"] == "lib/api/*.js"
+    assert site.flag_of(memory)["suggestion"]["path"] == "lib/api/*.js"
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -127,11 +127,11 @@ def test_files_that_went_to_several_folders_have_moved_and_each_is_told(site, ho
         how,
     )
 
-    doubt = site.doubt(memory)
+    flag = site.flag_of(memory)
 
-    assert doubt["verdict"] == "moved"
-    assert doubt["suggestion"]["text"] is None
-    assert set(doubt["suggestion"]["places"]) == {"one", "two", "three"}
+    assert flag["verdict"] == "moved"
+    assert flag["suggestion"]["text"] is None
+    assert set(flag["suggestion"]["places"]) == {"one", "two", "three"}
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -142,11 +142,11 @@ def test_a_pattern_that_would_mean_files_that_were_there_before_is_not_proposed(
     memory = site.remember(SAID)
     rename(site, away("src/api/{}.js", "src/http/{}.js"), how)
 
-    doubt = site.doubt(memory)
+    flag = site.flag_of(memory)
 
-    assert doubt["verdict"] == "moved"
-    assert doubt["suggestion"]["text"] is None
-    assert doubt["suggestion"]["places"] == ["src/http"]
+    assert flag["verdict"] == "moved"
+    assert flag["suggestion"]["text"] is None
+    assert flag["suggestion"]["places"] == ["src/http"]
 
 
 def test_a_pattern_means_files_that_came_after_those_that_moved(site):
@@ -155,7 +155,7 @@ def test_a_pattern_means_files_that_came_after_those_that_moved(site):
     site.write("src/http/delta.js", "export const delta = 'delta';\n")
     site.commit("one more")
 
-    assert site.doubt(memory)["suggestion"]["path"] == "src/http/*.js"
+    assert site.flag_of(memory)["suggestion"]["path"] == "src/http/*.js"
 
 
 def test_a_pattern_is_gone_where_most_of_its_files_are_and_says_where_the_others_went(site):
@@ -163,11 +163,11 @@ def test_a_pattern_is_gone_where_most_of_its_files_are_and_says_where_the_others
     site.git("rm", "-q", "src/api/alpha.js", "src/api/beta.js")
     rename(site, {"src/api/gamma.js": "lib/api/gamma.js"}, "committed")
 
-    doubt = site.doubt(memory)
+    flag = site.flag_of(memory)
 
-    assert doubt["verdict"] == "gone"
-    assert doubt["reason"].endswith("any more; lib/api/*.js may be in its place")
-    assert doubt.get("suggestion") is None
+    assert flag["verdict"] == "gone"
+    assert flag["reason"].endswith("any more; lib/api/*.js may be in its place")
+    assert flag.get("suggestion") is None
 
 
 def test_a_pattern_that_is_still_of_some_files_is_fresh(site):
@@ -181,11 +181,11 @@ def test_where_a_list_in_braces_went_is_told_and_not_put_into_the_text(site):
     memory = site.remember("Handlers are `src/{api,old}/*.js`")
     rename(site, away("src/api/{}.js", "lib/api/{}.js"), "committed")
 
-    doubt = site.doubt(memory)
+    flag = site.flag_of(memory)
 
-    assert doubt["verdict"] == "moved"
-    assert doubt["suggestion"]["places"] == ["lib/api/*.js"]
-    assert doubt["suggestion"]["text"] is None
+    assert flag["verdict"] == "moved"
+    assert flag["suggestion"]["places"] == ["lib/api/*.js"]
+    assert flag["suggestion"]["text"] is None
 
 
 @pytest.mark.parametrize("said", [SAID, "Handlers are in `src/api/`", "See `src/api/beta.js`"])

@@ -44,7 +44,7 @@ def test_hook_reads_what_the_daemon_would_have_answered(repo):
     assert sections == str(answered["brief"]).partition("\n## ")[2]
 
 
-def test_doubt_is_in_the_brief_after_the_check_that_found_it(repo):
+def test_flag_is_in_the_brief_after_the_check_that_found_it(repo):
     repo.remember()
     repo.look()
     prepare(repo)

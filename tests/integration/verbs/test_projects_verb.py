@@ -464,7 +464,7 @@ class TestBaseline:
             ("src/net.py", "fetch_with_retry")
         ]
 
-    def test_a_statement_that_became_false_is_in_doubt(self, world):
+    def test_a_statement_that_became_false_is_flagged(self, world):
         tree = world.repo()
         tree.write("CLAUDE.md", RULES)
         tree.add()
@@ -579,7 +579,7 @@ class TestBaseline:
         assert (row["path"], row["state"]) == ("CLAUDE.md", "paused")
         assert reason in row["reason"]
 
-    def test_what_a_file_no_longer_says_is_not_in_doubt_any_more(self, world):
+    def test_what_a_file_no_longer_says_is_not_flagged_any_more(self, world):
         """The person has mended the sentence; the old one must not nag."""
         tree = world.repo()
         tree.write("CLAUDE.md", RULES)
@@ -949,7 +949,7 @@ class TestLayouts:
         tree.git("mv", "src/net.py", "src/http.py")
         tree.commit("rename")
 
-        assert tree.doubt(memory)["suggestion"]["path"] == "src/http.py"
+        assert tree.flag_of(memory)["suggestion"]["path"] == "src/http.py"
         tree.remove()
         tree.add(adopt=True)
         assert tree.memories() == [RETRY]

@@ -678,12 +678,12 @@ class TestHowMuchIsTold:
         assert scores == sorted(scores, reverse=True)
         assert found(repo, "rollback deployment undo", min_score=scores[1] + 0.01) == ["best"]
 
-    def test_a_doubt_is_told_with_it(self, repo):
-        doubted = repo.remember()
+    def test_a_flag_is_told_with_it(self, repo):
+        flagged = repo.remember()
         repo.write("src/net.py", NET.replace("fetch_with_retry", "fetch"))
         repo.check()
 
-        (row,) = [row for row in asked(repo, "retry limit")["results"] if row["id"] == doubted]
+        (row,) = [row for row in asked(repo, "retry limit")["results"] if row["id"] == flagged]
 
         assert row["stale"]["verdict"] in {"gone", "changed"}
 

@@ -69,7 +69,7 @@ def test_a_full_stop_that_is_a_word_makes_another_memory_and_that_of_a_sentence_
     assert repo.remember("Run eslint.") == ids[0]
 
 
-def test_saying_it_again_settles_a_doubt(repo):
+def test_saying_it_again_settles_a_flag(repo):
     memory = repo.remember()
     repo.write("src/net.py", FIVE_TRIES)
     assert repo.verdict(memory) == "changed"
@@ -213,7 +213,7 @@ def test_odd_names_of_files_are_anchored_like_any_other(repo):
         memory = repo.remember(f"About {name}", files=[name])
         assert places(repo.show(memory))[0][0] == name
         repo.move(name, "elsewhere.md")
-        assert repo.doubt(memory)["suggestion"]["path"] == "elsewhere.md"
+        assert repo.flag_of(memory)["suggestion"]["path"] == "elsewhere.md"
         repo.move("elsewhere.md", name)
         assert repo.verdict(memory) == "fresh"
 
@@ -422,7 +422,7 @@ def test_a_file_too_large_to_be_read_is_watched_for_being_there(repo):
     repo.move("models/net.onnx", "net.onnx")
     assert repo.verdict(memory) == "gone"
     repo.commit("moved")
-    assert repo.doubt(memory)["suggestion"]["path"] == "net.onnx"
+    assert repo.flag_of(memory)["suggestion"]["path"] == "net.onnx"
 
 
 def test_what_a_person_repeats_is_hidden_no_more(repo):

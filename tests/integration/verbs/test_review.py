@@ -23,7 +23,7 @@ from yaadwatch.workspace.workspace import Call
 RULE = "Use pnpm, not npm, for installs"
 FIXED = "Fixed the retry loop in src/net.py by waiting before each try"
 NOTES = "## Notes from earlier sessions (unverified)"
-CARRIER = ".claude/rules/yaad.md"
+RULES_FILE = ".claude/rules/yaad.md"
 
 
 def agent(repo, name="claude"):
@@ -62,7 +62,7 @@ def section(text, heading):
 
 def carried(repo):
     repo.sync()
-    path = repo.path / CARRIER
+    path = repo.path / RULES_FILE
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
@@ -90,7 +90,7 @@ def test_an_approved_rule_is_a_persons_with_its_author(claude):
 
     done = approve(claude, note)
 
-    assert (done["verdict"], done["files"], done["left"]) == ("approve", [CARRIER], 0)
+    assert (done["verdict"], done["files"], done["left"]) == ("approve", [RULES_FILE], 0)
     assert RULE in carried(claude)
     line = section(brief(claude), "## Rules")[0]
     assert line.startswith(f"- {RULE} (noted by claude, approved ")
@@ -152,7 +152,7 @@ def test_the_review_says_who_when_what_it_rests_on_and_what_it_would_change(clau
     assert row["by"] == "agent claude"
     assert row["cause"].startswith("agent claude")
     assert [anchor["path"] for anchor in row["anchors"]] == ["src/net.py"]
-    assert row["files"] == [CARRIER]
+    assert row["files"] == [RULES_FILE]
     assert row["version"] == 1
 
 
@@ -401,7 +401,7 @@ def test_rules_that_came_with_git_reach_no_other_file(world):
     repo.sync()
     repo.sync()
 
-    for path in ("AGENTS.md", ".cursor/rules/yaad.mdc", CARRIER):
+    for path in ("AGENTS.md", ".cursor/rules/yaad.mdc", RULES_FILE):
         file = repo.path / path
         assert not file.exists() or rule not in file.read_text(encoding="utf-8")
 

@@ -560,7 +560,7 @@ def test_what_steers_a_terminal_stands_in_no_note_and_no_name(claude):
 
 
 class TestHandoff:
-    def test_it_says_what_was_done_what_is_open_and_what_is_in_doubt(self, repo, claude):
+    def test_it_says_what_was_done_what_is_open_and_what_is_flagged(self, repo, claude):
         known = repo.remember()
         claude.remember("Sign tokens with jose")
         claude.task(text="Move the parser to its own module", state="doing")
@@ -610,7 +610,7 @@ class TestNews:
         assert (first["memories"], new[-8:] in first["news"]) == (1, True)
         assert (second["memories"], second["news"]) == (0, "")
 
-    def test_a_new_doubt_is_news_with_its_reason(self, repo, claude):
+    def test_a_new_flag_is_news_with_its_reason(self, repo, claude):
         known = repo.remember()
         claude.start()
         repo.write("src/net.py", NET.replace("tries=3", "tries=7"))

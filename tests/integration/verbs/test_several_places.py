@@ -7,7 +7,7 @@ import pytest
 from yaadwatch.staleness import stale
 
 
-def doubts(repo):
+def flags(repo):
     return stale.stale(repo.home, repo.call, all=True)["stale"]
 
 
@@ -27,11 +27,11 @@ class TestVersions:
         repo.sync()
         repo.write("demo/package.json", package("^4.0"))
         repo.commit("demo first")
-        assert doubts(repo) == []
+        assert flags(repo) == []
         repo.write("web/package.json", package("^4.0"))
         repo.commit("then the other")
-        (doubt,) = doubts(repo)
-        assert doubt["reason"] == "Tinker in web/package.json: was 3, is now 4.0"
+        (flag,) = flags(repo)
+        assert flag["reason"] == "Tinker in web/package.json: was 3, is now 4.0"
 
     def test_a_package_may_have_its_owner_before_its_name(self, repo):
         repo.write("composer.json", json.dumps({"require": {"acme/tools": "^0.5.1"}}))
@@ -39,9 +39,9 @@ class TestVersions:
         memory = repo.remember("acme/tools 0.5 is what we are on")
         repo.write("composer.json", json.dumps({"require": {"acme/tools": "^0.7.1"}}))
         repo.commit("the next one")
-        doubt = repo.doubt(memory)
-        assert doubt["reason"] == "acme/tools in composer.json: was 0.5, is now 0.7.1"
-        assert doubt["suggestion"]["text"] == "acme/tools 0.7.1 is what we are on"
+        flag = repo.flag_of(memory)
+        assert flag["reason"] == "acme/tools in composer.json: was 0.5, is now 0.7.1"
+        assert flag["suggestion"]["text"] == "acme/tools 0.7.1 is what we are on"
 
     def test_of_several_packages_below_none_is_meant(self, repo):
         for path in ("api/package.json", "demo/package.json"):
@@ -56,7 +56,7 @@ class TestVersions:
         memory = repo.remember("Tinker 3 checks every type")
         repo.write("api/package.json", package("^4.0"))
         repo.commit("the next one")
-        assert repo.doubt(memory)["reason"] == "Tinker in api/package.json: was 3, is now 4.0"
+        assert repo.flag_of(memory)["reason"] == "Tinker in api/package.json: was 3, is now 4.0"
 
 
 SAID = "`split_words()` in `src/words.py` cuts a text"
@@ -77,16 +77,16 @@ class TestProposals:
         words.git("mv", "src/words.py", "src/texts.py")
         words.write("src/texts.py", WORDS)
         words.commit("texts, without one of them")
-        doubt = words.doubt(memory)
-        assert doubt["reason"] == "split_words is gone from src/texts.py"
-        assert doubt["suggestion"]["text"] is None
-        assert doubt["suggestion"]["places"] == ["src/texts.py"]
+        flag = words.flag_of(memory)
+        assert flag["reason"] == "split_words is gone from src/texts.py"
+        assert flag["suggestion"]["text"] is None
+        assert flag["suggestion"]["places"] == ["src/texts.py"]
 
     def test_a_file_that_moved_with_it_is_proposed(self, words):
         memory = words.remember(SAID)
         words.git("mv", "src/words.py", "src/texts.py")
         words.commit("texts")
-        assert words.doubt(memory)["suggestion"]["text"] == SAID.replace("words.py", "texts.py")
+        assert words.flag_of(memory)["suggestion"]["text"] == SAID.replace("words.py", "texts.py")
 
 
 class TestNamedStill:
@@ -107,8 +107,8 @@ class TestNamedStill:
         (repo.path / "app/src").mkdir(parents=True)
         repo.git("mv", "src/lib", "app/src/lib")
         repo.commit("an app")
-        doubt = repo.doubt(memory)
-        assert (doubt["verdict"], doubt["level"]) == ("moved", level)
+        flag = repo.flag_of(memory)
+        assert (flag["verdict"], flag["level"]) == ("moved", level)
 
     def test_what_is_told_is_what_counts(self, repo):
         repo.write("src/lib/checked_words.py", WORDS)
@@ -118,7 +118,7 @@ class TestNamedStill:
         repo.git("mv", "src/cut", "src/cutting")
         repo.git("mv", "src/lib", "src/library")
         repo.commit("other folders")
-        assert repo.doubt(memory)["reason"] == (
+        assert repo.flag_of(memory)["reason"] == (
             "src/lib/checked_words.py is now src/library/checked_words.py"
         )
 
@@ -153,7 +153,7 @@ class TestTargets:
         repo.write("package.json", '{"workspaces": ["web"]}')
         repo.write("web/package.json", scripts)
         repo.commit("a workspace")
-        assert repo.doubt(memory)["reason"] == (
+        assert repo.flag_of(memory)["reason"] == (
             "package.json does not define types any more; web/package.json does"
         )
 
@@ -192,7 +192,7 @@ class TestCommonThings:
         memory = many.remember("Parts use `tinkerbell` of `tools.cfg`")
         self.drop(many)
         many.commit("no parts")
-        assert many.doubt(memory) is None
+        assert many.flag_of(memory) is None
 
 
 class TestDefinitionsThatLeft:
@@ -212,7 +212,7 @@ class TestDefinitionsThatLeft:
     def test_its_new_file_is_proposed_where_the_text_says_which_it_is_in(self, tools):
         memory = tools.remember("`mend_rows()` in `src/tools.py` mends a table")
         self.leave(tools)
-        assert tools.doubt(memory)["suggestion"]["text"] == (
+        assert tools.flag_of(memory)["suggestion"]["text"] == (
             "`mend_rows()` in `src/other.py` mends a table"
         )
 
@@ -228,9 +228,9 @@ class TestDefinitionsThatLeft:
     def test_where_the_file_is_named_for_something_else_it_is_only_told(self, tools, said):
         memory = tools.remember(said)
         self.leave(tools)
-        doubt = tools.doubt(memory)
-        assert doubt["verdict"] == "moved"
-        assert doubt["suggestion"] == {"path": None, "text": None, "places": ["src/other.py"]}
+        flag = tools.flag_of(memory)
+        assert flag["verdict"] == "moved"
+        assert flag["suggestion"] == {"path": None, "text": None, "places": ["src/other.py"]}
 
 
 ONE = "def count_rows(rows):\n    return len(rows)\n"

@@ -1,4 +1,4 @@
-"""Skills: kept under a name, given new words, in doubt when what they name changes."""
+"""Skills: kept under a name, given new words, flagged when what they name changes."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -84,7 +84,7 @@ def test_under_the_same_name_it_gets_new_words_and_keeps_the_old(repo):
     assert BODY in versions[0]["text"]
 
 
-def test_it_is_in_doubt_when_what_it_names_changes(repo):
+def test_it_is_flagged_when_what_it_names_changes(repo):
     add(repo)
     assert shown(repo)["stale"] is False
 

@@ -91,9 +91,9 @@ def retry(repo):
     return repo.remember()
 
 
-def only_commit(doubt):
+def only_commit(flag):
     """Return the subject of the one commit in the evidence, or None when there is none."""
-    commits = [row["commit"]["subject"] for row in doubt["evidence"] if row["commit"]]
+    commits = [row["commit"]["subject"] for row in flag["evidence"] if row["commit"]]
     assert len(commits) <= 1
     return commits[0] if commits else None
 
@@ -106,34 +106,34 @@ def test_a_memory_is_fresh_at_first(repo, retry):
 def test_an_edit_is_seen_before_it_is_committed(repo, retry):
     repo.write("src/net.py", FIVE_TRIES)
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    assert doubt["verdict"] == "changed"
-    assert doubt["uncommitted"]
-    assert [(row["path"], row["symbol"], row["commit"]) for row in doubt["evidence"]] == [
+    assert flag["verdict"] == "changed"
+    assert flag["uncommitted"]
+    assert [(row["path"], row["symbol"], row["commit"]) for row in flag["evidence"]] == [
         ("src/net.py", "fetch_with_retry", None)
     ]
-    assert "uncommitted" in doubt["evidence"][0]["summary"]
+    assert "uncommitted" in flag["evidence"][0]["summary"]
 
 
 def test_a_staged_edit_is_not_committed_yet(repo, retry):
     repo.write("src/net.py", FIVE_TRIES)
     repo.git("add", "-A")
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    assert (doubt["verdict"], doubt["uncommitted"]) == ("changed", True)
+    assert (flag["verdict"], flag["uncommitted"]) == ("changed", True)
 
 
 def test_a_committed_edit_names_its_commit(repo, retry):
     repo.write("src/net.py", FIVE_TRIES)
     commit = repo.commit("five tries")
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    assert (doubt["verdict"], doubt["uncommitted"]) == ("changed", False)
-    assert [row["commit"]["id"] for row in doubt["evidence"]] == [commit]
-    assert only_commit(doubt) == "five tries"
+    assert (flag["verdict"], flag["uncommitted"]) == ("changed", False)
+    assert [row["commit"]["id"] for row in flag["evidence"]] == [commit]
+    assert only_commit(flag) == "five tries"
 
 
 def test_only_commits_that_touch_the_definition_are_evidence(repo, retry):
@@ -144,7 +144,7 @@ def test_only_commits_that_touch_the_definition_are_evidence(repo, retry):
     repo.write("src/net.py", FIVE_TRIES.replace("x + 1", "x + 3"))
     repo.commit("another function again")
 
-    assert only_commit(repo.doubt(retry)) == "five tries"
+    assert only_commit(repo.flag_of(retry)) == "five tries"
 
 
 def test_what_is_committed_and_edited_further_shows_both(repo, retry):
@@ -152,10 +152,10 @@ def test_what_is_committed_and_edited_further_shows_both(repo, retry):
     repo.commit("five tries")
     (repo.path / "src/net.py").unlink()
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", True)
-    assert [bool(row["commit"]) for row in doubt["evidence"]] == [True, False]
+    assert (flag["verdict"], flag["uncommitted"]) == ("gone", True)
+    assert [bool(row["commit"]) for row in flag["evidence"]] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -204,10 +204,10 @@ def test_other_languages_are_compared_by_their_syntax_or_by_lines(
         assert repo.verdict(memory) == "fresh"
 
     repo.write(path, source.replace(limit, limit.replace("3", "5")))
-    assert repo.doubt(memory)["uncommitted"]
+    assert repo.flag_of(memory)["uncommitted"]
     repo.commit("five tries")
-    doubt = repo.doubt(memory)
-    assert (doubt["verdict"], only_commit(doubt)) == ("changed", "five tries")
+    flag = repo.flag_of(memory)
+    assert (flag["verdict"], only_commit(flag)) == ("changed", "five tries")
 
     repo.write(path, source)
     assert repo.verdict(memory) == "fresh"
@@ -354,12 +354,12 @@ def test_other_languages_lose_and_move_definitions_too(repo, path, symbol, sourc
     repo.write(path, source.replace(symbol, "renamed_it"))
     repo.write(f"{folder}_two.{suffix}", source)
     repo.commit("split")
-    doubt = repo.doubt(memory)
-    assert doubt["verdict"] == "moved"
-    assert doubt["suggestion"]["path"] == f"{folder}_two.{suffix}"
+    flag = repo.flag_of(memory)
+    assert flag["verdict"] == "moved"
+    assert flag["suggestion"]["path"] == f"{folder}_two.{suffix}"
 
 
-def test_reverting_the_edit_clears_the_doubt_by_itself(repo, retry):
+def test_reverting_the_edit_clears_the_flag_by_itself(repo, retry):
     repo.write("src/net.py", FIVE_TRIES)
     repo.commit("five tries")
     assert repo.verdict(retry) == "changed"
@@ -369,12 +369,12 @@ def test_reverting_the_edit_clears_the_doubt_by_itself(repo, retry):
     assert repo.verdict(retry) == "fresh"
 
 
-def test_switching_back_clears_the_doubt_and_forth_brings_it_again(repo, retry):
+def test_switching_back_clears_the_flag_and_forth_brings_it_again(repo, retry):
     repo.git("switch", "-q", "-c", "faster")
     repo.write("src/net.py", FIVE_TRIES)
     repo.commit("five tries")
 
-    assert repo.doubt(retry)["branch"] == "faster"
+    assert repo.flag_of(retry)["branch"] == "faster"
     repo.git("switch", "-q", "main")
     assert repo.verdict(retry) == "fresh"
     repo.git("switch", "-q", "faster")
@@ -387,25 +387,25 @@ def test_a_memory_of_a_newer_commit_is_told_so_when_an_older_one_is_checked_out(
     memory = repo.remember()
 
     repo.git("checkout", "-q", "HEAD~1")
-    doubt = repo.doubt(memory)
+    flag = repo.flag_of(memory)
 
-    assert (doubt["verdict"], doubt["uncommitted"], doubt["branch"]) == ("changed", False, None)
-    assert only_commit(doubt) == "five tries"
-    assert "not checked out here" in doubt["evidence"][0]["summary"]
+    assert (flag["verdict"], flag["uncommitted"], flag["branch"]) == ("changed", False, None)
+    assert only_commit(flag) == "five tries"
+    assert "not checked out here" in flag["evidence"][0]["summary"]
 
 
 def test_git_mv_is_a_move_with_the_new_place(repo, retry):
     repo.git("mv", "src/net.py", "src/http.py")
 
-    staged = repo.doubt(retry)
+    staged = repo.flag_of(retry)
     repo.commit("rename net")
-    committed = repo.doubt(retry)
+    committed = repo.flag_of(retry)
 
     assert (staged["verdict"], staged["uncommitted"]) == ("moved", True)
     assert (committed["verdict"], committed["uncommitted"]) == ("moved", False)
     assert only_commit(committed) == "rename net"
-    for doubt in (staged, committed):
-        assert doubt["suggestion"] == {
+    for flag in (staged, committed):
+        assert flag["suggestion"] == {
             "path": "src/http.py",
             "text": "The retry limit lives in src/http.py, in fetch_with_retry",
         }
@@ -414,10 +414,10 @@ def test_git_mv_is_a_move_with_the_new_place(repo, retry):
 def test_a_move_by_hand_is_seen_without_git(repo, retry):
     repo.move("src/net.py", "lib/http.py")
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "lib/http.py")
-    assert doubt["uncommitted"]
+    assert (flag["verdict"], flag["suggestion"]["path"]) == ("moved", "lib/http.py")
+    assert flag["uncommitted"]
 
 
 def test_a_move_with_an_edit_is_still_a_move(repo, retry):
@@ -425,10 +425,10 @@ def test_a_move_with_an_edit_is_still_a_move(repo, retry):
     repo.write("src/http.py", FIVE_TRIES)
     repo.commit("rename and change")
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "src/http.py")
-    assert "changed" in doubt["reason"]
+    assert (flag["verdict"], flag["suggestion"]["path"]) == ("moved", "src/http.py")
+    assert "changed" in flag["reason"]
 
 
 def test_an_edit_after_a_committed_move_is_uncommitted(repo, retry):
@@ -436,11 +436,11 @@ def test_an_edit_after_a_committed_move_is_uncommitted(repo, retry):
     repo.commit("rename net")
     repo.write("src/http.py", FIVE_TRIES)
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    assert doubt["reason"] == "fetch_with_retry moved and changed: src/net.py is now src/http.py"
-    assert doubt["uncommitted"]
-    assert [bool(row["commit"]) for row in doubt["evidence"]] == [True, False]
+    assert flag["reason"] == "fetch_with_retry moved and changed: src/net.py is now src/http.py"
+    assert flag["uncommitted"]
+    assert [bool(row["commit"]) for row in flag["evidence"]] == [True, False]
 
 
 @pytest.mark.parametrize("commit", [False, True])
@@ -454,8 +454,8 @@ def test_a_renamed_folder_moves_what_is_in_it(repo, commit):
     if commit:
         repo.commit("src is lib now")
 
-    assert repo.doubt(early)["suggestion"]["path"] == "lib/part000.py"
-    assert repo.doubt(late)["suggestion"]["path"] == "lib/part249.py"
+    assert repo.flag_of(early)["suggestion"]["path"] == "lib/part000.py"
+    assert repo.flag_of(late)["suggestion"]["path"] == "lib/part249.py"
 
 
 def test_a_file_that_was_renamed_twice_is_found_at_its_last_place(repo, retry):
@@ -464,10 +464,10 @@ def test_a_file_that_was_renamed_twice_is_found_at_its_last_place(repo, retry):
     repo.git("mv", "src/http.py", "src/web.py")
     repo.commit("rename twice")
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "src/web.py")
-    assert [row["commit"]["subject"] for row in doubt["evidence"]] == [
+    assert (flag["verdict"], flag["suggestion"]["path"]) == ("moved", "src/web.py")
+    assert [row["commit"]["subject"] for row in flag["evidence"]] == [
         "rename once",
         "rename twice",
     ]
@@ -478,16 +478,16 @@ def test_a_definition_that_went_to_another_file_has_moved(repo, retry):
     repo.write("src/retry.py", "# header\n" + NET)
     repo.commit("split")
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "src/retry.py")
+    assert (flag["verdict"], flag["suggestion"]["path"]) == ("moved", "src/retry.py")
 
 
 def test_deleting_the_file_is_gone_with_the_commit(repo, retry):
     (repo.path / "src/net.py").unlink()
-    at_first = repo.doubt(retry)
+    at_first = repo.flag_of(retry)
     repo.commit("drop net")
-    committed = repo.doubt(retry)
+    committed = repo.flag_of(retry)
 
     assert (at_first["verdict"], at_first["uncommitted"]) == ("gone", True)
     assert "uncommitted" in at_first["evidence"][0]["summary"]
@@ -500,11 +500,11 @@ def test_deleting_the_definition_is_gone_with_the_commit(repo, retry):
     repo.write("src/net.py", NET[:start] + NET[end:])
     repo.commit("no retries")
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    assert doubt["verdict"] == "gone"
-    assert doubt["evidence"][0]["summary"] == "removed fetch_with_retry from src/net.py"
-    assert only_commit(doubt) == "no retries"
+    assert flag["verdict"] == "gone"
+    assert flag["evidence"][0]["summary"] == "removed fetch_with_retry from src/net.py"
+    assert only_commit(flag) == "no retries"
 
 
 def test_a_file_without_a_definition_is_only_watched_for_being_there(repo):
@@ -521,21 +521,21 @@ def test_what_was_never_committed_is_not_looked_for_in_the_history(repo):
     memory = repo.remember("The plan is scratch/plan.md")
 
     (repo.path / "scratch/plan.md").unlink()
-    doubt = repo.doubt(memory)
+    flag = repo.flag_of(memory)
 
-    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", True)
-    assert doubt["evidence"][0]["summary"] == "scratch/plan.md is gone (uncommitted)"
+    assert (flag["verdict"], flag["uncommitted"]) == ("gone", True)
+    assert flag["evidence"][0]["summary"] == "scratch/plan.md is gone (uncommitted)"
 
 
-def test_a_memory_of_uncommitted_text_doubts_its_being_thrown_away(repo):
+def test_a_memory_of_uncommitted_text_flags_its_being_thrown_away(repo):
     repo.write("src/net.py", FIVE_TRIES)
     memory = repo.remember()
     assert repo.verdict(memory) == "fresh"
 
     repo.git("checkout", "-q", "--", "src/net.py")
-    doubt = repo.doubt(memory)
+    flag = repo.flag_of(memory)
 
-    assert (doubt["verdict"], doubt["uncommitted"]) == ("changed", True)
+    assert (flag["verdict"], flag["uncommitted"]) == ("changed", True)
 
 
 def test_committing_what_was_remembered_uncommitted_changes_nothing(repo):
@@ -631,9 +631,9 @@ def test_rewritten_history_gives_the_right_verdict_without_its_commit(repo):
     repo.write("src/net.py", FIVE_TRIES.replace("tries=5", "tries=7"))
     repo.git("add", "-A")
     repo.git("commit", "-q", "--amend", "-m", "seven tries")
-    amended = repo.doubt(memory)
+    amended = repo.flag_of(memory)
     collect_garbage(repo)
-    collected = repo.doubt(memory)
+    collected = repo.flag_of(memory)
 
     assert amended["verdict"] == collected["verdict"] == "changed"
     assert not amended["uncommitted"]
@@ -686,8 +686,8 @@ def test_rebasing_keeps_the_verdicts(repo, retry):
 
     repo.git("rebase", "-q", "main")
 
-    doubt = repo.doubt(retry)
-    assert (doubt["verdict"], only_commit(doubt)) == ("changed", "five tries")
+    flag = repo.flag_of(retry)
+    assert (flag["verdict"], only_commit(flag)) == ("changed", "five tries")
     repo.git("rebase", "-q", "--onto", "main~1", "main~1", "topic")
     repo.git("reset", "-q", "--hard", "main")
     assert repo.verdict(retry) == "fresh"
@@ -701,10 +701,10 @@ def test_a_merge_brings_its_commit_as_evidence(repo, retry):
     repo.commit("meanwhile")
     repo.git("merge", "-q", "--no-ff", "-m", "merge topic", "topic")
 
-    doubt = repo.doubt(retry)
+    flag = repo.flag_of(retry)
 
-    subjects = [row["commit"]["subject"] for row in doubt["evidence"]]
-    assert doubt["verdict"] == "changed"
+    subjects = [row["commit"]["subject"] for row in flag["evidence"]]
+    assert flag["verdict"] == "changed"
     assert "five tries" in subjects
 
 
@@ -730,18 +730,18 @@ def test_before_the_first_commit_edits_are_seen_too(world):
     assert repo.verdict(memory) == "fresh"
 
     repo.write("src/net.py", FIVE_TRIES)
-    assert repo.doubt(memory)["uncommitted"]
+    assert repo.flag_of(memory)["uncommitted"]
     (repo.path / "src/net.py").unlink()
-    doubt = repo.doubt(memory)
-    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", True)
+    flag = repo.flag_of(memory)
+    assert (flag["verdict"], flag["uncommitted"]) == ("gone", True)
 
     repo.write("src/net.py", NET)
     repo.commit("one")
     assert repo.verdict(memory) == "fresh"
     repo.write("src/net.py", FIVE_TRIES)
     repo.commit("five tries")
-    assert repo.doubt(memory)["verdict"] == "changed"
-    assert not repo.doubt(memory)["uncommitted"]
+    assert repo.flag_of(memory)["verdict"] == "changed"
+    assert not repo.flag_of(memory)["uncommitted"]
 
 
 def test_sha256_repositories_are_judged_alike(world):
@@ -754,12 +754,12 @@ def test_sha256_repositories_are_judged_alike(world):
     assert repo.verdict(memory) == "fresh"
     repo.write("src/net.py", FIVE_TRIES)
     repo.commit("five tries")
-    doubt = repo.doubt(memory)
-    assert (doubt["verdict"], only_commit(doubt)) == ("changed", "five tries")
+    flag = repo.flag_of(memory)
+    assert (flag["verdict"], only_commit(flag)) == ("changed", "five tries")
 
     repo.git("mv", "src/net.py", "src/http.py")
     repo.commit("rename")
-    assert repo.doubt(memory)["suggestion"]["path"] == "src/http.py"
+    assert repo.flag_of(memory)["suggestion"]["path"] == "src/http.py"
 
 
 def test_a_shallow_clone_judges_by_what_it_has(world):
@@ -774,7 +774,7 @@ def test_a_shallow_clone_judges_by_what_it_has(world):
 
     shallow.write("src/net.py", FIVE_TRIES)
     shallow.commit("five tries")
-    assert only_commit(shallow.doubt(memory)) == "five tries"
+    assert only_commit(shallow.flag_of(memory)) == "five tries"
     shallow.git("mv", "src/net.py", "src/http.py")
     shallow.commit("rename")
     assert shallow.verdict(memory) == "moved"
@@ -831,8 +831,8 @@ def test_a_script_that_lost_its_suffix_is_still_read_as_what_it_was(repo):
     repo.git("mv", "bin/net.sh", "bin/net")
     repo.commit("no suffix")
 
-    assert repo.doubt(memory)["verdict"] == "moved"
-    assert "changed" not in repo.doubt(memory)["evidence"][0]["summary"]
+    assert repo.flag_of(memory)["verdict"] == "moved"
+    assert "changed" not in repo.flag_of(memory)["evidence"][0]["summary"]
 
 
 def test_line_ends_that_git_turns_round_are_no_change(world):
@@ -874,9 +874,9 @@ def test_the_gravest_of_several_places_decides(repo):
     memory = repo.remember("`fetch_with_retry` in src/net.py uses `more` of src/more.py")
 
     repo.write("src/net.py", FIVE_TRIES)
-    assert repo.doubt(memory)["verdict"] == "changed"
+    assert repo.flag_of(memory)["verdict"] == "changed"
     (repo.path / "src/more.py").unlink()
-    assert repo.doubt(memory)["verdict"] == "gone"
+    assert repo.flag_of(memory)["verdict"] == "gone"
     repo.write("src/net.py", NET)
     repo.write("src/more.py", "def more():\n    return 1\n")
     assert repo.verdict(memory) == "fresh"
@@ -887,8 +887,8 @@ def test_secrets_in_commit_subjects_are_masked(repo, retry, world):
     repo.write("src/net.py", FIVE_TRIES)
     repo.commit(f"use {secret}")
 
-    assert secret not in str(repo.doubt(retry))
-    assert "five" not in only_commit(repo.doubt(retry))
+    assert secret not in str(repo.flag_of(retry))
+    assert "five" not in only_commit(repo.flag_of(retry))
 
 
 def test_a_repository_that_git_made_in_another_way_is_watched_too(world):
@@ -903,7 +903,7 @@ def test_a_repository_that_git_made_in_another_way_is_watched_too(world):
     repo.write("src/net.py", FIVE_TRIES)
     repo.commit("five tries")
 
-    assert only_commit(repo.doubt(memory)) == "five tries"
+    assert only_commit(repo.flag_of(memory)) == "five tries"
     assert repo.git("status", "--porcelain") == ""
 
 
@@ -917,7 +917,7 @@ def test_nothing_the_engine_does_is_seen_by_git(repo, retry):
         check=True,
     ).stdout
 
-    repo.doubt(retry)
+    repo.flag_of(retry)
     repo.confirm(retry)
     repo.remember("Another one about src/net.py")
 
@@ -934,12 +934,12 @@ def test_nothing_the_engine_does_is_seen_by_git(repo, retry):
 
 def test_the_reason_reads_like_a_sentence(repo, retry):
     repo.write("src/net.py", FIVE_TRIES)
-    assert repo.doubt(retry)["reason"] == "fetch_with_retry in src/net.py changed"
+    assert repo.flag_of(retry)["reason"] == "fetch_with_retry in src/net.py changed"
     repo.write("src/net.py", NET.replace("fetch_with_retry", "fetch"))
-    assert repo.doubt(retry)["reason"] == "fetch_with_retry is gone from src/net.py"
+    assert repo.flag_of(retry)["reason"] == "fetch_with_retry is gone from src/net.py"
     (repo.path / "src/net.py").unlink()
-    assert repo.doubt(retry)["reason"] == "src/net.py is gone, and fetch_with_retry with it"
-    assert repo.doubt(retry)["text"] == RETRY
+    assert repo.flag_of(retry)["reason"] == "src/net.py is gone, and fetch_with_retry with it"
+    assert repo.flag_of(retry)["text"] == RETRY
 
 
 def test_a_file_remembered_before_it_was_added_is_followed_through_the_history(repo):
@@ -949,15 +949,15 @@ def test_a_file_remembered_before_it_was_added_is_followed_through_the_history(r
     repo.git("mv", "src/brand_new.py", "src/old.py")
     repo.commit("rename")
 
-    doubt = repo.doubt(memory)
+    flag = repo.flag_of(memory)
 
-    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "src/old.py")
-    assert only_commit(doubt) == "rename"
+    assert (flag["verdict"], flag["suggestion"]["path"]) == ("moved", "src/old.py")
+    assert only_commit(flag) == "rename"
     (repo.path / "src/old.py").unlink()
     repo.commit("drop")
-    doubt = repo.doubt(memory)
-    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", False)
-    assert [row["commit"]["subject"] for row in doubt["evidence"]] == ["rename", "drop"]
+    flag = repo.flag_of(memory)
+    assert (flag["verdict"], flag["uncommitted"]) == ("gone", False)
+    assert [row["commit"]["subject"] for row in flag["evidence"]] == ["rename", "drop"]
 
 
 def test_a_file_remembered_while_it_was_edited_is_followed_through_its_rename(repo):
@@ -966,10 +966,10 @@ def test_a_file_remembered_while_it_was_edited_is_followed_through_its_rename(re
     repo.git("mv", "src/net.py", "src/http.py")
     repo.commit("five tries, renamed")
 
-    doubt = repo.doubt(memory)
+    flag = repo.flag_of(memory)
 
-    assert doubt["reason"] == "fetch_with_retry moved: src/net.py is now src/http.py"
-    assert only_commit(doubt) == "five tries, renamed"
+    assert flag["reason"] == "fetch_with_retry moved: src/net.py is now src/http.py"
+    assert only_commit(flag) == "five tries, renamed"
 
 
 def test_stashing_and_popping_are_an_edit_and_its_revert(repo, retry):

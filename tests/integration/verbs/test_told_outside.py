@@ -14,7 +14,7 @@ def test_a_secret_in_the_name_of_a_branch_is_masked(repo):
     repo.git("switch", "-q", "-c", TOKEN)
     repo.write("src/net.py", "gone = True\n")
 
-    told = json.dumps([repo.doubt(memory), projects.status(repo.home, repo.call)], default=str)
+    told = json.dumps([repo.flag_of(memory), projects.status(repo.home, repo.call)], default=str)
 
     assert TOKEN not in told
     assert "[masked:" in told
@@ -29,11 +29,11 @@ def test_a_secret_in_the_name_of_a_file_is_masked_in_every_word_about_it(repo):
     memory = repo.remember("Tokens are renewed in renew", symbols=("renew",), files=(path,))
     repo.write(path, "def renew(x, n=5):\n    return x\n")
 
-    doubt = repo.doubt(memory)
+    flag = repo.flag_of(memory)
 
-    assert doubt["verdict"] == "changed"
-    assert TOKEN not in doubt["reason"]
-    assert [row for row in doubt["evidence"] if TOKEN in row["summary"]] == []
+    assert flag["verdict"] == "changed"
+    assert TOKEN not in flag["reason"]
+    assert [row for row in flag["evidence"] if TOKEN in row["summary"]] == []
 
 
 def test_what_could_not_be_judged_is_a_problem_that_status_shows(repo):

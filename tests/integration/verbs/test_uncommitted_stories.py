@@ -91,9 +91,9 @@ class Story:
 
     def flagged(self, *verdicts):
         """Expect a flag on the memory here."""
-        doubt = self.here.doubt(self.id)
-        assert doubt is not None
-        assert doubt["verdict"] in verdicts
+        found_flag = self.here.flag_of(self.id)
+        assert found_flag is not None
+        assert found_flag["verdict"] in verdicts
 
     def _recalled(self, **fields):
         query = self.here.show(self.id)["text"]
@@ -782,4 +782,4 @@ def test_branch_that_no_check_saw_holds_the_work(world, is_stashed, path):
     story.quiet()
     story.remove(path)
     story.commit("no bills")
-    assert story.here.doubt(story.id)["verdict"] == "gone"
+    assert story.here.flag_of(story.id)["verdict"] == "gone"

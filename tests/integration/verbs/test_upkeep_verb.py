@@ -389,7 +389,7 @@ def test_the_time_until_pruning_is_a_setting(tmp_path, monkeypatch):
     world.close()
 
 
-def test_upkeep_leaves_doubts_and_anchors_of_the_living_alone(repo, world):
+def test_upkeep_leaves_flags_and_anchors_of_the_living_alone(repo, world):
     memory = repo.remember(RETRY, pin=True)
     repo.write("src/net.py", NET.replace("tries=3", "tries=4"))
     assert repo.verdict(memory) == "changed"

@@ -69,7 +69,7 @@ def test_each_sort_of_reference_is_anchored_and_fresh(site, sort):
 
 
 @pytest.mark.parametrize("sort", ENDS)
-def test_what_is_gone_is_in_doubt_until_it_comes_back(site, sort):
+def test_what_is_gone_is_flagged_until_it_comes_back(site, sort):
     end, verdict = ENDS[sort]
     memory = site.remember(SAYINGS[sort])
 
@@ -77,7 +77,7 @@ def test_what_is_gone_is_in_doubt_until_it_comes_back(site, sort):
     site.commit("away")
 
     assert site.verdict(memory) == verdict
-    assert site.doubt(memory)["evidence"]
+    assert site.flag_of(memory)["evidence"]
     site.git("revert", "--no-edit", "HEAD")
     assert site.verdict(memory) == "fresh"
 
@@ -88,10 +88,10 @@ def test_a_folder_that_was_renamed_has_moved_and_the_new_text_is_proposed(site):
     site.git("mv", "web/views", "web/pages")
     site.commit("pages")
 
-    doubt = site.doubt(memory)
-    assert doubt["verdict"] == "moved"
-    assert doubt["suggestion"]["path"] == "web/pages"
-    assert doubt["suggestion"]["text"] == SAYINGS["directory"].replace("views", "pages")
+    flag = site.flag_of(memory)
+    assert flag["verdict"] == "moved"
+    assert flag["suggestion"]["path"] == "web/pages"
+    assert flag["suggestion"]["text"] == SAYINGS["directory"].replace("views", "pages")
 
 
 @pytest.mark.parametrize("staged", [True, False], ids=["staged", "by hand"])
@@ -103,8 +103,8 @@ def test_a_folder_that_was_renamed_and_not_committed_has_moved_too(site, staged)
     else:
         (site.path / "web/views").rename(site.path / "web/pages")
 
-    assert site.doubt(memory)["verdict"] == "moved"
-    assert site.doubt(memory)["suggestion"]["path"] == "web/pages"
+    assert site.flag_of(memory)["verdict"] == "moved"
+    assert site.flag_of(memory)["suggestion"]["path"] == "web/pages"
 
 
 RENAMES = {
@@ -123,10 +123,10 @@ def test_a_target_that_has_another_name_is_proposed_by_it_and_accepted(site, sor
     if committed:
         site.commit("another name")
 
-    doubt = site.doubt(memory)
-    assert (doubt["verdict"], doubt["uncommitted"]) == ("gone", not committed)
-    assert doubt["suggestion"]["text"] == f"Run `{command}` before you push"
-    assert doubt["reason"].endswith(f"; {new.strip(chr(34) + chr(58))} does the same")
+    flag = site.flag_of(memory)
+    assert (flag["verdict"], flag["uncommitted"]) == ("gone", not committed)
+    assert flag["suggestion"]["text"] == f"Run `{command}` before you push"
+    assert flag["reason"].endswith(f"; {new.strip(chr(34) + chr(58))} does the same")
     (done,) = site.reanchor(memory)["reanchored"]
     assert done["text"] == f"Run `{command}` before you push"
     assert site.verdict(memory) == "fresh"
@@ -141,10 +141,10 @@ def test_a_build_file_that_moved_may_have_given_its_target_another_name(site):
     site.write("GNUmakefile", FILES["Makefile"].replace("lint:", "tidy:"))
     site.commit("another name in another file")
 
-    assert site.doubt(memory)["suggestion"]["text"] == "Run `make tidy` before you push"
+    assert site.flag_of(memory)["suggestion"]["text"] == "Run `make tidy` before you push"
 
 
-def test_a_folder_that_comes_back_and_goes_again_is_in_doubt_again(site):
+def test_a_folder_that_comes_back_and_goes_again_is_flagged_again(site):
     memory = site.remember(SAYINGS["directory"])
     drop_views(site)
     site.commit("away")
@@ -164,10 +164,10 @@ def test_a_committed_end_is_told_by_its_commit(site, sort):
     ENDS[sort][0](site)
     site.commit("away")
 
-    doubt = site.doubt(memory)
-    assert not doubt["uncommitted"]
+    flag = site.flag_of(memory)
+    assert not flag["uncommitted"]
     if sort in ("directory", "glob"):
-        found = [(row["commit"]["subject"], row["summary"]) for row in doubt["evidence"]]
+        found = [(row["commit"]["subject"], row["summary"]) for row in flag["evidence"]]
         place = "web/views" if sort == "directory" else "web/rules/*.rule"
         assert found == [("away", f"took 2 files out of {place}")]
 
@@ -186,7 +186,7 @@ def test_what_was_renamed_and_stayed_inside_was_not_taken_out(site, sort, old, n
     site.git("rm", "-rq", old.rpartition("/")[0])
     site.commit("away")
 
-    told = [row["commit"]["subject"] for row in site.doubt(memory)["evidence"]]
+    told = [row["commit"]["subject"] for row in site.flag_of(memory)["evidence"]]
     assert told == ["away"]
 
 
@@ -204,10 +204,10 @@ def test_a_folder_that_was_split_is_in_several_places_and_no_new_text_is_guessed
 
     split_views(site)
 
-    doubt = site.doubt(memory)
-    assert doubt["verdict"] == "moved"
-    assert "web/views was split; what was in it is now in web/front and web/in" in doubt["reason"]
-    assert doubt["suggestion"] == {
+    flag = site.flag_of(memory)
+    assert flag["verdict"] == "moved"
+    assert "web/views was split; what was in it is now in web/front and web/in" in flag["reason"]
+    assert flag["suggestion"] == {
         "path": None,
         "text": None,
         "places": ["web/front", "web/inside"],
@@ -235,7 +235,7 @@ def test_a_split_folder_is_not_where_the_one_file_of_it_went_that_a_text_names(s
 
     split_views(site)
 
-    suggestion = site.doubt(memory)["suggestion"]
+    suggestion = site.flag_of(memory)["suggestion"]
     assert (suggestion["path"], suggestion["text"]) == (None, None)
     assert suggestion["places"] == ["web/front", "web/inside", "web/front/home.ts"]
 
@@ -245,7 +245,7 @@ def test_a_memory_that_names_both_halves_of_a_split_folder_gets_the_new_place_of
 
     split_views(site)
 
-    text = site.doubt(memory)["suggestion"]["text"]
+    text = site.flag_of(memory)["suggestion"]["text"]
     assert text == "Home: `web/front/home.ts`, and about: `web/inside/about.ts`"
 
 
@@ -262,7 +262,7 @@ def test_a_text_that_speaks_of_both_places_is_not_proposed_with_the_new_one(site
 
     split_views(site)
 
-    suggestion = site.doubt(memory)["suggestion"]
+    suggestion = site.flag_of(memory)["suggestion"]
     assert suggestion.get("text") is None
     assert "web/front/home.ts" in suggestion["places"]
 
@@ -276,7 +276,7 @@ def test_a_folder_that_lost_most_of_its_files_was_not_split(site):
     site.git("rm", "-q", *(f"web/views/page{number}.ts" for number in range(4)))
     split_views(site)
 
-    assert site.doubt(memory)["verdict"] == "gone"
+    assert site.flag_of(memory)["verdict"] == "gone"
 
 
 def test_a_file_that_was_split_is_the_folder_now(site):
@@ -287,8 +287,8 @@ def test_a_file_that_was_split_is_the_folder_now(site):
     site.write("web/views/home/body.ts", "export const body = 12;\nexport const foot = 6;\n")
     site.commit("split")
 
-    doubt = site.doubt(memory)
-    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "web/views/home")
+    flag = site.flag_of(memory)
+    assert (flag["verdict"], flag["suggestion"]["path"]) == ("moved", "web/views/home")
 
 
 def test_a_word_that_went_to_another_file_is_not_gone(site):
@@ -315,10 +315,10 @@ def test_a_thing_that_everything_else_was_taken_off_is_replaced(site):
     site.write("bin/tool.js", "run( )\n")
     site.commit("taskly")
 
-    doubt = site.doubt(memory)
+    flag = site.flag_of(memory)
 
-    assert doubt["verdict"] == "changed"
-    assert "taskly" in doubt["reason"]
+    assert flag["verdict"] == "changed"
+    assert "taskly" in flag["reason"]
 
 
 def renamed_everywhere(site, old, new, times):
@@ -342,10 +342,10 @@ def test_what_stands_in_place_of_a_name_is_named_and_not_put_into_the_text(site,
 
     next(steps)
 
-    doubt = site.doubt(memory)
-    assert doubt["verdict"] == "changed"
-    assert "launch_all is in its place" in doubt["reason"]
-    assert "suggestion" not in doubt
+    flag = site.flag_of(memory)
+    assert flag["verdict"] == "changed"
+    assert "launch_all is in its place" in flag["reason"]
+    assert "suggestion" not in flag
 
 
 def test_a_command_in_place_of_a_file_is_named_and_not_put_into_the_text(site):
@@ -355,9 +355,9 @@ def test_a_command_in_place_of_a_file_is_named_and_not_put_into_the_text(site):
 
     next(steps)
 
-    doubt = site.doubt(memory)
-    assert "taskly is in its place" in doubt["reason"]
-    assert doubt.get("suggestion") is None
+    flag = site.flag_of(memory)
+    assert "taskly is in its place" in flag["reason"]
+    assert flag.get("suggestion") is None
 
 
 def test_a_file_in_place_of_a_file_is_named_and_not_proposed(site):
@@ -367,9 +367,9 @@ def test_a_file_in_place_of_a_file_is_named_and_not_proposed(site):
 
     next(steps)
 
-    doubt = site.doubt(memory)
-    assert "web/views/about.ts is in its place" in doubt["reason"]
-    assert "suggestion" not in doubt
+    flag = site.flag_of(memory)
+    assert "web/views/about.ts is in its place" in flag["reason"]
+    assert "suggestion" not in flag
 
 
 def test_what_a_deprecated_definition_names_beside_it_is_named_and_not_proposed(site):
@@ -383,12 +383,12 @@ def test_what_a_deprecated_definition_names_beside_it_is_named_and_not_proposed(
         "def sum_of():\n    return 2\n",
     )
 
-    doubt = site.doubt(memory)
-    assert "it names sum_of instead" in doubt["reason"]
-    assert "suggestion" not in doubt
+    flag = site.flag_of(memory)
+    assert "it names sum_of instead" in flag["reason"]
+    assert "suggestion" not in flag
 
 
-def test_what_says_that_it_is_deprecated_is_in_doubt_until_it_says_so_no_more(site):
+def test_what_says_that_it_is_deprecated_is_flagged_until_it_says_so_no_more(site):
     site.write("web/cart.py", "def total():\n    return 1\n")
     site.commit("cart")
     memory = site.remember("Sums are made in `web/cart.py`")
@@ -396,12 +396,12 @@ def test_what_says_that_it_is_deprecated_is_in_doubt_until_it_says_so_no_more(si
     site.write(
         "web/cart.py", '"""Deprecated; use web.orders instead."""\n\nfrom web.orders import total\n'
     )
-    doubt = site.doubt(memory)
-    assert doubt["verdict"] == "changed"
-    assert "web/cart.py is deprecated now; it names web.orders instead" in doubt["reason"]
+    flag = site.flag_of(memory)
+    assert flag["verdict"] == "changed"
+    assert "web/cart.py is deprecated now; it names web.orders instead" in flag["reason"]
 
     site.git("checkout", "-q", "web/cart.py")
-    assert site.doubt(memory) is None
+    assert site.flag_of(memory) is None
 
 
 def test_a_word_that_only_a_page_of_html_shows_is_gone_from_the_code(site):
@@ -411,10 +411,10 @@ def test_a_word_that_only_a_page_of_html_shows_is_gone_from_the_code(site):
     site.write("site/shown.html", "<pre>retry-budget = 3</pre>\n")
     site.commit("shown")
 
-    assert site.doubt(memory)["verdict"] == "gone"
+    assert site.flag_of(memory)["verdict"] == "gone"
 
 
-def test_a_list_that_is_taken_from_elsewhere_is_in_doubt(site):
+def test_a_list_that_is_taken_from_elsewhere_is_flagged(site):
     site.write("web/kinds.py", 'KINDS = ["small", "large", "huge"]\n')
     site.commit("kinds")
     memory = site.remember("A new size goes into `KINDS` in `web/kinds.py`")
@@ -422,9 +422,9 @@ def test_a_list_that_is_taken_from_elsewhere_is_in_doubt(site):
     site.write("web/kinds.py", "from web.sizes import every\n\nKINDS = list(every)\n")
     site.write("web/sizes.py", 'every = ("small", "large", "huge")\n')
 
-    doubt = site.doubt(memory)
-    assert doubt["verdict"] == "changed"
-    assert "KINDS in web/kinds.py lists next to nothing of what it did" in doubt["reason"]
+    flag = site.flag_of(memory)
+    assert flag["verdict"] == "changed"
+    assert "KINDS in web/kinds.py lists next to nothing of what it did" in flag["reason"]
 
 
 def test_a_definition_that_many_files_use_is_found_where_it_went(site):
@@ -440,8 +440,8 @@ def test_a_definition_that_many_files_use_is_found_where_it_went(site):
     site.write("web/new.py", "class OrderSheet:\n    pass\n")
     site.commit("elsewhere")
 
-    doubt = site.doubt(memory)
-    assert (doubt["verdict"], doubt["suggestion"]["path"]) == ("moved", "web/new.py")
+    flag = site.flag_of(memory)
+    assert (flag["verdict"], flag["suggestion"]["path"]) == ("moved", "web/new.py")
 
 
 def test_hints_in_any_order_lead_to_the_same_verdicts(site):
@@ -493,10 +493,10 @@ def test_the_commit_that_made_another_value_is_told(site, text, path, then, now)
     site.write(path, changed.join(("requires-python = '", "'\n")) if "3.1" in now else changed)
     site.commit("another value")
 
-    doubt = site.doubt(memory)
+    flag = site.flag_of(memory)
 
-    assert doubt["verdict"] in ("changed", "gone")
-    subjects = [one["commit"] and one["commit"]["subject"] for one in doubt["evidence"]]
+    assert flag["verdict"] in ("changed", "gone")
+    subjects = [one["commit"] and one["commit"]["subject"] for one in flag["evidence"]]
     assert subjects == ["another value"]
 
 
@@ -513,10 +513,10 @@ def test_what_others_use_instead_is_told_once_it_is_committed_and_goes_with_it(s
         site.write(path, "from new import call_by_air\n\nprint(call_by_air(1))\n")
     assert site.verdict(memory) == "fresh"  # the use of a word is counted in commits only
     site.commit("by air")
-    doubt = site.doubt(memory)
+    flag = site.flag_of(memory)
 
-    assert doubt["verdict"] == "changed"
-    assert "8 files no longer name it; call_by_air is in its place" in doubt["reason"]
+    assert flag["verdict"] == "changed"
+    assert "8 files no longer name it; call_by_air is in its place" in flag["reason"]
     site.git("revert", "--no-edit", "HEAD")
     assert site.verdict(memory) == "fresh"
 
@@ -541,7 +541,7 @@ def test_what_a_text_says_not_to_use_may_go(repo, text):
 
 
 @pytest.mark.parametrize("sort", ENDS)
-def test_what_is_confirmed_without_what_it_named_is_in_no_doubt(site, sort):
+def test_what_is_confirmed_without_what_it_named_is_not_flagged(site, sort):
     memory = site.remember(SAYINGS[sort])
     ENDS[sort][0](site)
     site.commit("away")
@@ -585,8 +585,8 @@ def test_commit_that_made_a_shell_of_a_file_is_its_evidence(site, path, before, 
     site.write(path, f"{after}\n")
     site.commit("another empty line")
 
-    doubt = site.doubt(memory)
+    flag = site.flag_of(memory)
 
-    assert doubt["reason"].startswith(f"{path} {reason}")
-    (found,) = doubt["evidence"]
+    assert flag["reason"].startswith(f"{path} {reason}")
+    (found,) = flag["evidence"]
     assert (found["commit"]["subject"], found["summary"]) == ("a shell", f"changed {path}")

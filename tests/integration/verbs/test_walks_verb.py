@@ -116,7 +116,7 @@ def test_what_was_forgotten_is_neither_told_nor_walked_through(repo, chain):
     assert steps(traverse(repo, chain[2])).keys() == {chain[1], chain[2], chain[3]}
 
 
-def test_files_are_part_of_it_and_doubts_are_told(repo):
+def test_files_are_part_of_it_and_flags_are_told(repo):
     found = repo.remember()
     repo.write("src/net.py", FIVE_TRIES)
     repo.check()

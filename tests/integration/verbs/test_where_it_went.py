@@ -10,7 +10,7 @@ HANDLER = "import os\n\n\ndef {name}(event):\n    return {value}\n"
 
 
 def proposed(tree, id):
-    return tree.doubt(id)["suggestion"]
+    return tree.flag_of(id)["suggestion"]
 
 
 def functions(*numbers):
@@ -48,8 +48,8 @@ class TestEqualFiles:
         repo.commit("orders is legacy")
 
         billing, orders = memories
-        assert repo.doubt(billing)["verdict"] == "gone"
-        assert "suggestion" not in repo.doubt(billing)
+        assert repo.flag_of(billing)["verdict"] == "gone"
+        assert "suggestion" not in repo.flag_of(billing)
         assert proposed(repo, orders)["path"] == "legacy/orders/Dockerfile"
 
     def test_a_new_file_that_says_the_same_is_not_where_it_went(self, repo, memories):
@@ -152,9 +152,9 @@ class TestNamesakes:
         return repo.remember("`handler` in `fn/b/main.py` returns 2")
 
     def gone(self, tree, memory):
-        doubt = tree.doubt(memory)
-        assert doubt["verdict"] == "gone"
-        assert "fn/a/main.py" not in str(doubt)
+        flag = tree.flag_of(memory)
+        assert flag["verdict"] == "gone"
+        assert "fn/a/main.py" not in str(flag)
 
     @pytest.mark.parametrize("commit", [False, True])
     def test_a_renamed_definition_did_not_go_to_its_namesake(self, repo, memory, commit):
@@ -177,7 +177,7 @@ class TestNamesakes:
         repo.commit("renamed in b")
 
         self.gone(repo, memory)
-        assert "fn/c/main.py" not in str(repo.doubt(memory))
+        assert "fn/c/main.py" not in str(repo.flag_of(memory))
 
     def test_a_definition_that_came_to_another_file_is_there(self, repo, memory):
         repo.write("fn/b/main.py", "import os\n")
@@ -196,7 +196,7 @@ class TestNamesakes:
         repo.commit("split, and a web page")
 
         assert proposed(repo, memory)["path"] == "fn/b/handlers.py"
-        assert repo.doubt(memory)["level"] == "warn"
+        assert repo.flag_of(memory)["level"] == "warn"
 
     @pytest.mark.parametrize(
         ("path", "later"),
@@ -221,9 +221,9 @@ class TestNamesakes:
         repo.write(path, later)
         repo.commit("another handler")
 
-        doubt = repo.doubt(memory)
-        assert (doubt["verdict"], doubt["level"]) == ("gone", "warn")
-        assert path not in str(doubt)
+        flag = repo.flag_of(memory)
+        assert (flag["verdict"], flag["level"]) == ("gone", "warn")
+        assert path not in str(flag)
 
     @pytest.mark.parametrize("others", [["fn/x/main.py"], ["fn/x/main.py", "fn/y/main.py"]])
     def test_copies_that_were_always_there_are_not_where_it_went(self, repo, others):
@@ -234,11 +234,11 @@ class TestNamesakes:
         repo.write("fn/e/main.py", "import os\n")
         repo.commit("e answers none")
 
-        doubt = repo.doubt(memory)
+        flag = repo.flag_of(memory)
 
-        assert (doubt["verdict"], doubt.get("suggestion")) == ("gone", None)
-        assert "is now in" not in doubt["reason"]
-        assert ("had the same before" in doubt["reason"]) == (len(others) == 1)
+        assert (flag["verdict"], flag.get("suggestion")) == ("gone", None)
+        assert "is now in" not in flag["reason"]
+        assert ("had the same before" in flag["reason"]) == (len(others) == 1)
 
     def test_one_that_says_the_same_is_where_it_is_now(self, repo, memory):
         repo.write("fn/a/main.py", HANDLER.format(name="handler", value=2))

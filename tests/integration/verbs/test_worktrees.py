@@ -27,12 +27,12 @@ def test_both_see_the_same_memories(repo, linked):
     assert repo.show(other)["id"] == other
 
 
-def test_each_has_doubts_of_its_own(repo, linked):
+def test_each_has_flags_of_its_own(repo, linked):
     memory = repo.remember()
     linked.write("src/net.py", FIVE_TRIES)
     linked.commit("five tries")
 
-    assert linked.doubt(memory)["branch"] == "topic"
+    assert linked.flag_of(memory)["branch"] == "topic"
     assert repo.verdict(memory) == "fresh"
     repo.git("mv", "src/net.py", "src/http.py")
     assert repo.verdict(memory) == "moved"
@@ -54,19 +54,19 @@ def test_a_confirmation_in_one_is_judged_anew_in_the_other(repo, linked):
     assert repo.verdict(memory) == "changed"
 
 
-def test_a_memory_of_one_branch_is_in_doubt_where_its_file_is_not(repo, linked):
+def test_a_memory_of_one_branch_is_flagged_where_its_file_is_not(repo, linked):
     linked.write("src/brand_new.py", NET)
     linked.commit("brand new")
     memory = linked.remember("See src/brand_new.py")
 
     assert linked.verdict(memory) == "fresh"
-    doubt = repo.doubt(memory)
-    assert doubt["verdict"] == "gone"
-    assert doubt["evidence"][0]["commit"]["subject"] == "brand new"
-    assert "not checked out here" in doubt["evidence"][0]["summary"]
+    flag = repo.flag_of(memory)
+    assert flag["verdict"] == "gone"
+    assert flag["evidence"][0]["commit"]["subject"] == "brand new"
+    assert "not checked out here" in flag["evidence"][0]["summary"]
 
 
-def test_a_work_tree_that_is_removed_takes_its_doubts_along(repo, linked):
+def test_a_work_tree_that_is_removed_takes_its_flags_along(repo, linked):
     memory = repo.remember()
     linked.write("src/net.py", FIVE_TRIES)
     assert linked.verdict(memory) == "changed"

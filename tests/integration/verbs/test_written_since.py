@@ -51,7 +51,7 @@ def hash_of(statement):
     return text_hash(statement.text)
 
 
-def doubted(tree):
+def flagged(tree):
     return {row["text"].split(" ")[0]: row["verdict"] for row in tree.stale()["stale"]}
 
 
@@ -81,7 +81,7 @@ class TestAdd:
         tree.write("CLAUDE.md", WRAPPED)
         tree.commit("wrapped")
         added(tree)
-        assert doubted(tree) == {"The": "changed", "Tokens": "gone"}
+        assert flagged(tree) == {"The": "changed", "Tokens": "gone"}
 
     def test_words_that_were_away_for_a_while_count_from_their_return(self, tree):
         tree.write("CLAUDE.md", "# Rules\n\n- Calls go through `fetch_with_retry`.\n")
@@ -90,12 +90,12 @@ class TestAdd:
         tree.write("CLAUDE.md", WRAPPED.replace("is 3", "is 5"))
         tree.commit("said again")
         added(tree)
-        assert doubted(tree) == {}
+        assert flagged(tree) == {}
 
     def test_what_is_true_still_is_told_by_nobody(self, tree):
         answer = added(tree)
         assert (answer["stale"], answer["unknown"], answer["looking"]) == (0, 0, 3)
-        assert doubted(tree) == {}
+        assert flagged(tree) == {}
 
     def test_what_became_false_before_we_came_is_told(self, tree):
         tree.write("src/limits.py", "MAX_RETRIES = 5\n")
@@ -103,7 +103,7 @@ class TestAdd:
         tree.git("rm", "-q", "config/api.toml")
         tree.commit("no tokens")
         added(tree)
-        assert doubted(tree) == {"The": "changed", "Tokens": "gone"}
+        assert flagged(tree) == {"The": "changed", "Tokens": "gone"}
         told = {row["verdict"]: row for row in tree.stale()["stale"]}
         assert [row["commit"]["subject"] for row in told["changed"]["evidence"]] == ["five"]
         assert [row["commit"]["subject"] for row in told["gone"]["evidence"]] == ["no tokens"]
@@ -114,7 +114,7 @@ class TestAdd:
         tree.write("CLAUDE.md", RULES.replace("is 3", "is 5"))
         tree.commit("say so")
         added(tree)
-        assert doubted(tree) == {}
+        assert flagged(tree) == {}
 
     def test_a_renamed_agent_file_is_as_old_as_it_was(self, tree):
         tree.git("rm", "-q", "config/api.toml")
@@ -122,14 +122,14 @@ class TestAdd:
         tree.git("mv", "CLAUDE.md", "AGENTS.md")
         tree.commit("for all agents")
         added(tree)
-        assert doubted(tree) == {"Tokens": "gone"}
+        assert flagged(tree) == {"Tokens": "gone"}
 
     def test_words_in_no_commit_count_from_now(self, tree):
         tree.write("src/limits.py", "MAX_RETRIES = 5\n")
         tree.commit("five")
         tree.write("CLAUDE.md", RULES.replace("The limit lives", "Its limit lives"))
         added(tree)
-        assert doubted(tree) == {}
+        assert flagged(tree) == {}
 
     def test_what_came_after_the_words_is_rested_on_too(self, tree):
         tree.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
@@ -137,10 +137,10 @@ class TestAdd:
         tree.write("src/pages.py", "def page():\n    return 1\n")
         tree.commit("pages")
         added(tree)
-        assert doubted(tree) == {}
+        assert flagged(tree) == {}
         tree.git("rm", "-q", "src/pages.py")
         tree.commit("no pages")
-        assert doubted(tree) == {"Pages": "gone"}
+        assert flagged(tree) == {"Pages": "gone"}
 
     def test_where_history_is_cut_it_counts_from_the_oldest_commit_there(self, tree, world):
         tree.write("src/limits.py", "MAX_RETRIES = 5\n")
@@ -151,7 +151,7 @@ class TestAdd:
         source = f"file://{tree.path}"
         shallow.git("clone", "-q", "--depth=2", source, ".")
         assert added(shallow)["shallow"] == {"statements": 0}
-        assert doubted(shallow) == {"Tokens": "gone"}
+        assert flagged(shallow) == {"Tokens": "gone"}
         assert shallow.stale()["shallow"] == {"statements": 3}
         assert shallow.add()["shallow"] == {"statements": 3}
 
@@ -162,7 +162,7 @@ class TestAdd:
         shallow.git("clone", "-q", "--depth=1", f"file://{tree.path}", ".")
         shallow.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
         added(shallow)
-        assert doubted(shallow) == {}
+        assert flagged(shallow) == {}
         answer = shallow.stale()
         assert (answer["looking"], answer["shallow"]) == (0, {"statements": 3})
         shallow.confirm(next(row.id for row in shallow.living() if row.text.startswith("The")))
@@ -189,7 +189,7 @@ class TestAdd:
         assert shallow.stale()["not_looked"] == missed
         assert shallow.add()["looking"] == 3
         shallow.look_back()
-        assert doubted(shallow) == {"Tokens": "gone"}
+        assert flagged(shallow) == {"Tokens": "gone"}
         answer = shallow.stale()
         assert answer["shallow"] is answer["not_looked"] is None
 
@@ -225,7 +225,7 @@ class TestAdd:
         tree.git("rm", "-q", "config/api.toml")
         tree.commit("no tokens")
         added(tree)
-        assert doubted(tree) == {"Tokens": "gone"}
+        assert flagged(tree) == {"Tokens": "gone"}
 
 
 class TestByAndBy:
@@ -242,9 +242,9 @@ class TestByAndBy:
         return tree
 
     def test_it_is_said_how_many_are_left(self, old):
-        assert (doubted(old), old.stale()["looking"]) == ({}, 3)
+        assert (flagged(old), old.stale()["looking"]) == ({}, 3)
         old.look_back()
-        assert (len(doubted(old)), old.stale()["looking"]) == (2, 0)
+        assert (len(flagged(old)), old.stale()["looking"]) == (2, 0)
 
     def test_of_very_many_all_are_looked_up_so_many_at_a_time(self, tree):
         many = "".join(f"- Rule {number} holds.\n" for number in range(2 * STATEMENTS_MAX + 9))
@@ -260,7 +260,7 @@ class TestByAndBy:
         assert sorted(left, reverse=True) == left
         assert max(map(int.__sub__, left, left[1:])) == STATEMENTS_MAX
         assert left[-1] == 0
-        assert doubted(tree) == {"Tokens": "gone"}
+        assert flagged(tree) == {"Tokens": "gone"}
 
     def test_of_very_many_that_git_brings_all_are_looked_up(self, tree):
         added(tree)
@@ -278,28 +278,28 @@ class TestByAndBy:
         tree.sync()
         assert tree.stale()["looking"] == STATEMENTS_MAX + 10
         tree.look_back()
-        assert doubted(tree) == {"Rows": "gone"}
+        assert flagged(tree) == {"Rows": "gone"}
 
     def test_what_a_person_confirmed_meanwhile_stays_confirmed(self, old):
         ids = {row.text.split(" ")[0]: row.id for row in old.living()}
         old.confirm(ids["The"])
         old.look_back()
-        assert doubted(old) == {"Tokens": "gone"}
+        assert flagged(old) == {"Tokens": "gone"}
 
     def test_what_is_deleted_or_reworded_meanwhile_is_left_alone(self, old):
         first, _ = RULES.rsplit("- ", 1)
         old.write("CLAUDE.md", first.replace("is 3", "is 5"))
         old.sync()
         old.look_back()
-        assert doubted(old) == {}
+        assert flagged(old) == {}
         assert old.stale()["looking"] == 0
 
     def test_added_again_nothing_is_looked_up_twice(self, old):
         old.look_back()
-        before = doubted(old)
+        before = flagged(old)
         assert old.add()["looking"] == 0
         old.look_back()
-        assert doubted(old) == before
+        assert flagged(old) == before
 
     def test_of_a_damaged_commit_alone_nothing_is_told(self, tree):
         tree.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
@@ -324,7 +324,7 @@ class TestByAndBy:
             lookback.compare_next(old.home, project)
         away.rename(old.path)
         old.look_back()
-        assert len(doubted(old)) == 2
+        assert len(flagged(old)) == 2
 
     def test_what_is_not_watched_any_more_is_not_looked_at(self, old):
         project = old.project
@@ -348,7 +348,7 @@ class TestPulled:
         tree.sync()
         assert tree.stale()["looking"] == 1
         tree.look_back()
-        assert doubted(tree) == {"Rows": "gone"}
+        assert flagged(tree) == {"Rows": "gone"}
 
 
 class TestSince:

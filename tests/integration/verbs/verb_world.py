@@ -396,8 +396,8 @@ class Tree:
     def upkeep(self, *, dry_run: bool = False, accept: bool = False):
         return upkeep.upkeep(self.home, self.call, dry_run=dry_run, accept=accept)
 
-    def doubt(self, id: str):
-        """Return the doubt about a memory after a check, or None."""
+    def flag_of(self, id: str):
+        """Return the flag about a memory after a check, or None."""
         answer = self.stale(all=True, all_branches=True)
         return next((row for row in answer["stale"] if row["id"] == id), None)
 

@@ -196,7 +196,7 @@ def test_a_label_of_code_says_nothing_unless_it_holds_a_sentence():
     assert said(text) == ["Build first. Then run:"]
 
 
-def test_what_hangs_on_doubtful_words_is_left_out():
+def test_what_hangs_on_flagged_words_is_left_out():
     """Without its label, the item could mean the opposite."""
     long = "never " * SOURCE_CHARS_MAX
 

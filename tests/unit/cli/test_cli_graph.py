@@ -48,7 +48,7 @@ LINKED = {
 }
 
 
-def test_impact_says_what_rests_on_a_file_how_and_whether_it_is_in_doubt():
+def test_impact_says_what_rests_on_a_file_how_and_whether_it_is_flagged():
     ran = command("impact", "src/net.py", answers={"impact": IMPACT})
 
     assert ran.calls == [("impact", {"file": "src/net.py"})]
@@ -212,7 +212,7 @@ WALKED = {
 }
 
 
-def test_a_walk_tells_steps_doubts_and_the_relations_between():
+def test_a_walk_tells_steps_flags_and_the_relations_between():
     ran = command("traverse", "ab37", "--depth", "3", answers={"traverse": WALKED})
 
     assert ran.calls == [("traverse", {"id": "ab37", "depth": 3})]

@@ -123,7 +123,7 @@ def test_what_a_statement_contradicts_is_said_with_what_to_do(words, operation, 
     ]
 
 
-def test_recall_prints_the_best_first_with_its_doubt_and_the_budget():
+def test_recall_prints_the_best_first_with_its_flag_and_the_budget():
     ran = command(
         "recall", "which", "jwt", "--top", "3", "--kind", "fix", answers={"recall": RECALLED}
     )

@@ -1,4 +1,4 @@
-"""Commands about repositories and doubts, and the status of everything."""
+"""Commands about repositories and flags, and the status of everything."""
 
 import fcntl
 
@@ -202,7 +202,7 @@ def test_list_lines_the_repositories_up():
     ]
 
 
-def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
+def test_stale_prints_each_flag_with_its_evidence_and_what_to_do():
     ran = command("stale", answers={"stale": STALE})
 
     assert ran.status == 0
@@ -246,9 +246,9 @@ def test_stale_prints_each_doubt_with_its_evidence_and_what_to_do():
     ],
 )
 def test_of_what_a_persons_file_says_it_is_told_where_and_what_to_write(suggestion, lines):
-    doubt = DOUBT | {"suggestion": suggestion, "said_in": [{"path": "AGENTS.md", "line": 300}]}
+    found_flag = DOUBT | {"suggestion": suggestion, "said_in": [{"path": "AGENTS.md", "line": 300}]}
 
-    ran = command("stale", answers={"stale": STALE | {"stale": [doubt]}})
+    ran = command("stale", answers={"stale": STALE | {"stale": [found_flag]}})
 
     assert ran.lines[4 : 5 + len(lines)] == [
         *lines,
@@ -319,7 +319,7 @@ def test_of_a_shallow_clone_it_is_told_how_many_statements_are_older(more, line)
     assert line in told.lines
 
 
-def test_stale_without_doubts_says_so_and_when_it_looked():
+def test_stale_without_flags_says_so_and_when_it_looked():
     ran = command("stale", "--no-check", answers={"stale": {"stale": [], "unknown": []}})
 
     assert ran.calls == [("stale", {"check": False})]

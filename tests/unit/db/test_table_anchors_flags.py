@@ -1,4 +1,4 @@
-"""Anchors, flags and sightings: what a memory rests on, the doubt, and how the files looked."""
+"""Anchors, flags and sightings: what a memory rests on, the flag, and how the files looked."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from yaadwatch.model.anchors import (
     Verdict,
 )
 
-in_doubt = st.sampled_from([Verdict.MOVED, Verdict.CHANGED, Verdict.GONE, Verdict.UNKNOWN])
+flagged_ids = st.sampled_from([Verdict.MOVED, Verdict.CHANGED, Verdict.GONE, Verdict.UNKNOWN])
 evidence = st.builds(
     Evidence,
     path=texts,
@@ -33,7 +33,7 @@ whole_flags = st.builds(
     Flag,
     node=st.just("a"),
     worktree=st.just(1),
-    verdict=in_doubt,
+    verdict=flagged_ids,
     score=st.floats(0, 1),
     level=st.sampled_from(["warn", "suspect", ""]),
     reason=texts,

@@ -54,14 +54,14 @@ GONE = replace(RETRY, verdict="gone", instead="")
 
 
 def of(text, number, *, done, commit='9f8e7d6c, 2026-11-21, "Drop old"', instead=""):
-    """Return a doubt about something that was done in a commit."""
+    """Return a flag about something that was done in a commit."""
     evidence = (Cause(done, commit),)
     return replace(
         GONE, id=f"{number:036}", text=text, summary=text, evidence=evidence, instead=instead
     )
 
 
-def test_what_one_commit_made_doubtful_is_told_under_it():
+def test_what_one_commit_made_flagged_is_told_under_it():
     told = brief(
         [
             of("The API is in src/old/api.py", 1, done="removed src/old/api.py"),
@@ -152,7 +152,7 @@ def test_a_long_text_is_told_by_its_summary_and_where_the_rest_is():
     assert "- Use jose. (all of it: yaadwatch show f2e4ab37)" in told.text
 
 
-def test_many_doubts_leave_room_for_rules_and_tasks():
+def test_many_flags_leave_room_for_rules_and_tasks():
     told = brief([RETRY] * 100, [said("Use jose")] * 100, [said("Ship it")] * 100, tokens_max=600)
 
     assert told.flagged
@@ -161,13 +161,13 @@ def test_many_doubts_leave_room_for_rules_and_tasks():
     assert "- and" in told.text
 
 
-def test_a_small_budget_tells_the_first_doubt_before_any_rule():
+def test_a_small_budget_tells_the_first_flag_before_any_rule():
     told = brief([RETRY], [said("Use jose, and nothing else, for tokens")] * 9, tokens_max=170)
 
     assert told.flagged == 1
 
 
-def test_the_note_comes_before_the_doubts():
+def test_the_note_comes_before_the_flags():
     told = brief([RETRY], note="Files may have changed.")
 
     assert told.text.splitlines()[1] == "Files may have changed."

@@ -53,7 +53,7 @@ texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(
         ("`fetch_one` helper function is gone", set(), {"fetch_one"}),
         ("If `a.b` fails and `fetch_one` does not exist, stop", {"fetch_one"}, set()),
         ("`fetch_one` does not exist until `make_all` ran", {"fetch_one", "make_all"}, set()),
-        ("`fetch_one` does not exist. When in doubt, ask", set(), {"fetch_one"}),
+        ("`fetch_one` does not exist. When flagged, ask", set(), {"fetch_one"}),
         (
             "Use `fetch_all`; do not replace it with Acme's `fetch_one` attribute",
             {"fetch_all"},

@@ -244,7 +244,7 @@ def test_what_holds_is_below_every_threshold_and_what_is_gone_above():
     assert verdict.level(score(REPLACED)) != ""
 
 
-def test_more_that_is_lost_makes_a_memory_no_less_doubtful():
+def test_more_that_is_lost_makes_a_memory_no_less_flagged():
     assert score(FRESH) < score(FRESH, GONE)
     assert score(FRESH, GONE) <= score(FRESH, GONE, WORD)
 

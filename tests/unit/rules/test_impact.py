@@ -1,4 +1,4 @@
-"""How doubt spreads, in small graphs that can be followed with a finger."""
+"""How flag spreads, in small graphs that can be followed with a finger."""
 
 from datetime import UTC, datetime
 
@@ -44,7 +44,7 @@ def reached(*edges, source="a", part=1.0):
         (("b", "supersedes", "a"), None),
     ],
 )
-def test_each_kind_carries_doubt_to_what_rests_on_the_other_end(link, expected):
+def test_each_kind_carries_flag_to_what_rests_on_the_other_end(link, expected):
     found = reached(edge(*link))
 
     assert (found["b"].part if "b" in found else None) == expected

@@ -35,7 +35,7 @@ def seen(place, span, elsewhere, same_bytes, unknown):
 
 
 @pytest.mark.parametrize("method", Method)
-def test_every_sight_has_a_verdict_and_a_doubt_has_a_reason(method):
+def test_every_sight_has_a_verdict_and_a_flag_has_a_reason(method):
     for sight in SIGHTS:
         judged = judge_anchor(anchor(method), seen(*sight))
 
@@ -47,7 +47,7 @@ def test_every_sight_has_a_verdict_and_a_doubt_has_a_reason(method):
 
 
 @pytest.mark.parametrize("method", [method for method in Method if method not in BY_NAME])
-def test_what_is_where_it_was_and_says_what_it_said_is_never_in_doubt(method):
+def test_what_is_where_it_was_and_says_what_it_said_is_never_flagged(method):
     for sight in KNOWN_SIGHTS:
         place, span, _, same_bytes, _ = sight
         in_place = place == "src/net.py" and (method in WHOLE or span in {None, Span.SAME})

@@ -1,4 +1,4 @@
-"""Committed blocks that differ are resolved by the commits alone; in doubt a rule stays."""
+"""Committed blocks that differ are resolved by the commits alone; flagged a rule stays."""
 
 import random
 

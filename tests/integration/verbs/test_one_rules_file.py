@@ -1,4 +1,4 @@
-"""One carrier per agent: what a file tells it is not told again by hook, news or MCP."""
+"""One rules file per agent: what a file tells it is not told again by hook, news or MCP."""
 
 from pathlib import Path
 
@@ -75,7 +75,9 @@ def test_what_our_block_tells_it_we_do_not(inline, agent):
     assert [text for text in told(inline, agent) if SAID in text] == []
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent.carrier and not agent.beside])
+@pytest.mark.parametrize(
+    "agent", [agent for agent in AGENTS if agent.rules_file and not agent.beside]
+)
 def test_what_a_file_of_our_own_tells_it_we_do_not(world, agent):
     (Path.home() / agent.homes[0]).mkdir(parents=True)
     repo = world.repo()
@@ -84,7 +86,7 @@ def test_what_a_file_of_our_own_tells_it_we_do_not(world, agent):
     repo.add(mode="private")
     repo.remember(SAID, kind="convention")
     repo.sync()
-    assert SAID in (repo.path / agent.carrier).read_text(encoding="utf-8")
+    assert SAID in (repo.path / agent.rules_file).read_text(encoding="utf-8")
 
     assert [text for text in told(repo, agent.name) if SAID in text] == []
     assert SAID in told(repo, "codex")[0]
