@@ -389,12 +389,18 @@ def _pair_equal(
 
 
 def _pair_alike(old: Mapping[K, str], new: Mapping[K, str]) -> Iterator[tuple[K, K]]:
-    """Yield pairs of similar texts, best first; of equally good rivals none."""
-    if len(old) * len(new) > 2_500:
-        return
+    """Yield pairs of similar texts, best first; of equally good rivals none.
+
+    Where that would take more than half a second, as after a word was replaced in a whole file,
+    each text is compared with the one in its place only.
+    """
+    pairs: Iterable[tuple[K, K]] = product(old, new)
+    sizes = [sum(min(len(text), ALIKE_CHARS_MAX) for text in one.values()) for one in (old, new)]
+    if sizes[0] * sizes[1] > 16_000_000:
+        pairs = zip(old, new, strict=True) if len(old) == len(new) <= 500 else ()
     found = {
         (one, other): alike
-        for one, other in product(old, new)
+        for one, other in pairs
         if (alike := likeness(old[one], new[other])) >= ALIKE_MIN
     }
     while found:

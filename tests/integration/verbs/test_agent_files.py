@@ -1,9 +1,11 @@
 """Agent files and the graph, both ways: real files, real git, the real store."""
 
 import shutil
+import time
+from random import Random
 
 import pytest
-from verb_world import Tree, prepared
+from verb_world import NET, Tree, prepared
 
 from bridges.rules import FIRST
 from yaadwatch.db import authority
@@ -189,6 +191,25 @@ class TestIn:
         assert [row["change"] for row in shown["versions"]] == ["created", "edited"]
         assert (shown["archived_at"], shown["unverified"]) == (None, False)
         assert shown["text"] in block_of(tree, "AGENTS.md")
+
+    @pytest.mark.parametrize(("lines", "words"), [(4, 10), (50, 90), (300, 10)])
+    def test_a_word_that_is_replaced_in_many_lines_changes_each_memory(self, tree, lines, words):
+        random = Random(lines)
+        rules = [
+            f"Always run npm {' '.join(random.choices(NET.split(), k=words))} for {number}"
+            for number in range(lines)
+        ]
+        tree.write("CLAUDE.md", "".join(f"- {rule}\n" for rule in rules))
+        tree.sync()
+        before = {node.id: node.text for node in tree.living()}
+
+        tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace("npm", "pnpm"))
+        began_s = time.process_time()
+        tree.sync()
+
+        after = {node.id: node.text for node in tree.living()}
+        assert after == {node: text.replace("npm", "pnpm") for node, text in before.items()}
+        assert time.process_time() - began_s < 10
 
     def test_an_edit_outside_that_is_undone_is_the_same_memory_with_its_first_words(self, tree):
         memory = tree.id_of("Use tabs in Go files")
