@@ -305,13 +305,17 @@ class Intake:
         """
         key = batch.tree
         put_off = {"project": key[0], "worktree": key[1], "error": error_in_words(error)}
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
         if isinstance(error, YaadError) and error.code is Code.NOT_FOUND:
-            _log.info("check.put_off", extra=put_off)
+            if failures == 1:
+                _log.info("check.put_off", extra=put_off)
             self._health.well(_part(key))
             self.trees.not_found(key)
             self._changed_projects.add(key[0])  # it may have moved, and be found where it is now
+            if failures <= 5:  # a disk may only be slow; later, each poll looks for the folder
+                again = asyncio.get_running_loop().call_later
+                again(2.0**failures, self._again, key, batch.paths)
             return
-        failures = self._failures[key] = self._failures.get(key, 0) + 1
         if isinstance(error, YaadError) and failures == 1:
             _log.info("check.put_off", extra=put_off)
         else:
