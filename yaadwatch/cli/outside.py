@@ -42,7 +42,7 @@ def format_of(path: str) -> str:
 
     Raises:
         YaadError: NOT_FOUND when it is not there, or cannot be read; BAD_REQUEST when it is
-            compressed, or is named like a database, but is not one.
+            compressed, is named like a database, but is not one, or is of another format.
     """
     if os.path.isdir(path):
         return "markdown"
@@ -64,6 +64,15 @@ def format_of(path: str) -> str:
         return "store" if head[68:72] == _OURS else "yaad"
     if path.endswith((".jsonl", ".ndjson")) or head.startswith(b'{"yaadwatch"'):
         return "jsonl"
+    name = path.rpartition("/")[2]
+    is_text = "." not in name[1:] or name.endswith((".md", ".mdc", ".mdx", ".markdown", ".txt"))
+    if not is_text or head.lstrip().startswith((b'{"', b"[{", b'["', b"<?xml", b"<!DOCTYPE")):
+        raise YaadError(
+            Code.BAD_REQUEST,
+            f"{path} is in a format that yaadwatch does not read. Nothing was imported.",
+            hint="It reads markdown, exports (.jsonl), databases of Yaad and agent files. If it is "
+            "an agent file: --format agent-file",
+        )
     return "agent-file"
 
 

@@ -834,3 +834,25 @@ def test_names_in_answers_are_masked(full):
     answer = ask(full, "import", folder)
 
     assert TOKEN not in json.dumps(answer["left_out"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("memories.json", '{"results": [{"memory": "Always use pnpm"}]}'),
+        ("notes.txt", '[{"text": "Never use npm"}]'),
+        ("rules.yaml", "rules:\n  - Always use tabs\n"),
+        ("notes.csv", "id,text\n1,Always use tabs\n"),
+        ("page", "<!DOCTYPE html><p>Always use tabs"),
+    ],
+)
+def test_a_format_that_is_not_known_is_refused(full, tmp_path, name, content):
+    source = tmp_path / name
+    source.write_text(content)
+    before = full.memories()
+
+    ran = command(full, "import", source)
+
+    assert ran.status == 2
+    assert "a format that yaadwatch does not read. Nothing was imported" in ran.err
+    assert full.memories() == before
