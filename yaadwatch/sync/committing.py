@@ -187,14 +187,16 @@ class _Commit:
         if item.draft.from_git and authority.approved(conn, [node.id]):
             return None  # a person vouched for it below the headings that it had
         if place.reworded:
-            # A flagged memory is left as it is: with its old words, its flag comes back. One that
-            # more than a personal file said is left, too: the new words are for this file only.
+            # A version keeps no anchors. So a memory that rests on code is left as it is: when its
+            # old words come back, they are judged by the code that they were written about. One
+            # that more than a personal file said is left, too: the new words are for this file.
             flagged = anchors.flags_of_nodes(conn, self._seen.row.worktree, [node.id])
+            rests_on = anchors.of_nodes(conn, [node.id])[node.id]
             personal = projects.personal_files(conn)
             is_shared = self._seen.path in personal and not authority.only_in(
                 conn, personal, [node.id]
             )
-            if flagged or is_shared or node.kind in ("task", "skill"):
+            if flagged or rests_on or is_shared or node.kind in ("task", "skill"):
                 return None
             if item.draft.baseline:
                 self._lookback.append(node.id)

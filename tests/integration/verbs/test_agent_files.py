@@ -5,7 +5,7 @@ import time
 from random import Random
 
 import pytest
-from verb_world import NET, Tree, prepared
+from verb_world import Tree, prepared
 
 from bridges.rules import FIRST
 from yaadwatch.db import authority
@@ -195,8 +195,9 @@ class TestIn:
     @pytest.mark.parametrize(("lines", "words"), [(4, 10), (50, 90), (300, 10)])
     def test_a_word_that_is_replaced_in_many_lines_changes_each_memory(self, tree, lines, words):
         random = Random(lines)
+        plain = ["be", "brief", "and", "keep", "it", "plain", "for", "those", "who", "read"]
         rules = [
-            f"Always run npm {' '.join(random.choices(NET.split(), k=words))} for {number}"
+            f"Always run npm {' '.join(random.choices(plain, k=words))} for {number}"
             for number in range(lines)
         ]
         tree.write("CLAUDE.md", "".join(f"- {rule}\n" for rule in rules))
@@ -251,6 +252,41 @@ class TestIn:
         assert short_id(new) in tree.show(memory)["archive_reason"]
         assert tree.stale()["stale"] == []
         tree.write("CLAUDE.md", "- Always call `fetch` in src/net.py for downloads\n")
+        tree.sync()
+
+        assert [row["id"] for row in tree.stale()["stale"]] == [memory]
+
+    @pytest.mark.parametrize("back", ["typed", "typed before a commit", "checkout", "branch"])
+    @pytest.mark.parametrize("new", ["`load` in src/net.py", "`fetch` in src/net.py, politely"])
+    @pytest.mark.parametrize("code_first", [True, False])
+    def test_old_words_that_come_back_are_flagged_where_the_code_changed_meanwhile(
+        self, tree, back, new, code_first
+    ):
+        rule = "Always call `fetch` in src/net.py for downloads"
+        tree.write("src/net.py", "def fetch(tries=3):\n    pass\n")
+        tree.commit("code")
+        tree.write("CLAUDE.md", CLAUDE + f"- {rule}\n")
+        tree.sync()
+        if back != "typed before a commit":
+            tree.commit("rule")
+            tree.sync()
+        memory = tree.id_of(rule)
+        if code_first:
+            tree.write("src/net.py", "def load():\n    pass\n")
+        if back == "branch":
+            tree.git("checkout", "-qb", "topic")
+        tree.write("CLAUDE.md", CLAUDE + f"- {rule.replace('`fetch` in src/net.py', new)}\n")
+        tree.sync()
+        tree.write("src/net.py", "def load():\n    pass\n")
+        tree.check_tree()
+
+        if back == "branch":
+            tree.git("commit", "-qm", "edit", "CLAUDE.md")
+            tree.git("checkout", "-q", "main")
+        elif back == "checkout":
+            tree.git("checkout", "CLAUDE.md")
+        else:
+            tree.write("CLAUDE.md", CLAUDE + f"- {rule}\n")
         tree.sync()
 
         assert [row["id"] for row in tree.stale()["stale"]] == [memory]
