@@ -35,7 +35,9 @@ _DONE = {
     "dismiss": "Dismissed",
     "undo": "Undone",
 }
-_TOO_LONG = "too long for a rules file (4 kB); agents get it by recall only, unless you shorten it"
+_TOO_LONG = (
+    "too long for a rules file (2,000 characters): shorten it, or agents get it by recall only"
+)
 
 
 def _decision(name: str, help: str, **how: "Any") -> "Any":

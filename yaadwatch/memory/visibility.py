@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 from datetime import datetime
 from typing import Final
 
+from bridges.rules import STATEMENT_CHARS_MAX
 from yaadwatch.db import authority, visibility
 from yaadwatch.db.authority import Dismissal
 from yaadwatch.db.database import Database
@@ -20,6 +21,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import USER, short_id
 from yaadwatch.model.memories import HOT, Node
 from yaadwatch.model.projects import Checkout
+from yaadwatch.model.settings import BLOCK_BYTES_MAX
 from yaadwatch.repo.layout import Head
 from yaadwatch.text import privacy
 from yaadwatch.text.quoting import day, words_hash
@@ -181,6 +183,11 @@ def refuse_agent(conn: Connection, node: Node, *, actor: str, change: str) -> No
 def is_rule(node: Node) -> bool:
     """Return whether agents get a memory as a rule once a person vouches for it."""
     return node.tier == HOT or node.pinned or node.scope == USER or node.kind == "skill"
+
+
+def is_too_long(text: str) -> bool:
+    """Return whether a rule fits into no rules file, whatever else is in it."""
+    return len(text) > STATEMENT_CHARS_MAX or len(f"- {text}\n".encode()) > BLOCK_BYTES_MAX
 
 
 def in_stores(stores: Iterable[Database], texts: Iterable[str], *, actor: str) -> Elsewhere:

@@ -16,9 +16,8 @@ from functools import cache
 from operator import itemgetter
 from typing import Final
 
-from bridges.rules import STATEMENT_CHARS_MAX
 from yaadwatch.anchors.tree import PIP, plain_name
-from yaadwatch.model.memories import HOT, canonical_kind, tier_of
+from yaadwatch.model.memories import canonical_kind, tier_of
 from yaadwatch.text.words import normalise, word_set
 
 _PROGRAM = r"""(?:make|just|task|npm|npx|pnpm|yarn|bunx?|deno|node|uvx?|pipx?|poetry|hatch|tox|nox
@@ -170,8 +169,6 @@ def classify(
     if tier is not None:
         why += "; tier given"
     tier = tier_of(found) if tier is None else tier
-    if tier == HOT and len(text) > STATEMENT_CHARS_MAX:
-        why += f"; too long for a rules file, which takes at most {STATEMENT_CHARS_MAX} characters"
     return Classified(kind=found, tier=tier, why=why)
 
 

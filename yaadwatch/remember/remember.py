@@ -18,7 +18,7 @@ from yaadwatch.memory import contradictions, flags, lessons, views, visibility
 from yaadwatch.memory.claiming import HOLDS_IN
 from yaadwatch.memory.flags import said_places
 from yaadwatch.model.limits import USER, short_id
-from yaadwatch.model.memories import SUPERSEDES
+from yaadwatch.model.memories import HOT, SUPERSEDES
 from yaadwatch.model.projects import of_origin
 from yaadwatch.remember import drafts, preparing, storing
 from yaadwatch.remember.drafts import NEW, Admitted, Draft, Ready, clean_key, clean_kind
@@ -111,7 +111,10 @@ def remember(home: Home, call: Call, ask: Remember) -> dict[str, object]:
 
 
 def _answer(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[str, object]:
-    before = admitted.before
+    before, why = admitted.before, admitted.why
+    is_rule = admitted.node.tier == HOT or admitted.node.pinned
+    if is_rule and visibility.is_too_long(admitted.node.text):
+        why += "; too long for a rules file (2,000 characters), so agents get it by recall only"
     answer: dict[str, object] = {
         "id": admitted.node.id,
         "kind": admitted.node.kind,
@@ -120,7 +123,7 @@ def _answer(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[st
         "key": admitted.node.key,
         "version": admitted.node.version,
         "text": admitted.node.text,
-        "why": admitted.why,
+        "why": why,
         "anchors": views.anchor_rows(admitted.anchors),
         "masked": list(admitted.masked),
         "decision": admitted.decision,

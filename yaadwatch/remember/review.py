@@ -18,7 +18,6 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import INLINE, PROJECT, short_id
 from yaadwatch.model.memories import HOT, SUPERSEDES, Node, Version
 from yaadwatch.model.projects import ABSENT, PAUSED, Authority, Proposal
-from yaadwatch.model.settings import BLOCK_BYTES_MAX
 from yaadwatch.remember import edit, history, proposing
 from yaadwatch.remember.write_batch import require
 from yaadwatch.workspace.agent_files import is_refused
@@ -145,7 +144,7 @@ def decide(home: Home, call: Call, ask: Decide) -> dict[str, object]:
         said = str(done["text"])
         files = held.db.read(_files, held.shelf, held.id, said) if changes else []
         is_rule = done["tier"] == HOT or bool(done["pinned"])
-        too_long = changes and is_rule and _is_too_long(said)
+        too_long = changes and is_rule and visibility.is_too_long(said)
         left = sum(
             each.db.read(authority.count_waiting)
             for each in (both.project, both.own)
@@ -219,7 +218,7 @@ def _listed(conn: Connection, shelf: Shelf, limit: int) -> list[dict[str, object
             "anchors": [views.anchor_row(anchor) for anchor in rests_on.get(one, ())],
             "stale": views.short_flag(flags.get(one)),
             "files": _files(conn, shelf, one, text),
-            "too_long": _is_for_files(node) and _is_too_long(text),
+            "too_long": _is_for_files(node) and visibility.is_too_long(text),
         }
         if proposal is not None:
             row |= {
@@ -259,17 +258,12 @@ def _is_for_files(node: Node) -> bool:
     return node.scope == PROJECT and (node.tier == HOT or node.pinned)
 
 
-def _is_too_long(said: str) -> bool:
-    """Return whether a text fits into no rules file, whatever else is in it."""
-    return len(f"- {said}\n".encode()) > BLOCK_BYTES_MAX
-
-
 def _files(conn: Connection, shelf: Shelf, node_id: str, said: str) -> list[str]:
     """Return the files that an approved note is written to."""
     node = nodes.get(conn, node_id)
     if node is None or shelf.space is None or node.scope != PROJECT:
         return []
-    if not _is_for_files(node) or _is_too_long(said):
+    if not _is_for_files(node) or visibility.is_too_long(said):
         return []
     rows = projects.agent_files_of_worktree(conn, shelf.worktree)
     there = {path for path, row in rows.items() if row.state not in (PAUSED, ABSENT)}

@@ -330,9 +330,17 @@ def test_erasing_words_erases_a_proposal_that_quotes_them(claude, note):
     assert waiting(claude) == []
 
 
-@pytest.mark.parametrize("way", ["note", "proposal"])
-def test_a_rule_that_no_file_has_room_for_says_so(claude, note, way):
-    long = "Check each of these words before you install. " * 100
+@pytest.mark.parametrize(
+    ("way", "long"),
+    [
+        ("note", "Check each of these words before you install. " * 100),
+        ("proposal", "Check each of these words before you install. " * 100),
+        ("note", "Check each of these words before you install. " * 50),
+        ("note", "Always confirm this first. " + "必ず確認してください。" * 150),
+    ],
+    ids=["4 kB", "4 kB proposed", "2.3 kB", "5 kB of 1,700 characters"],
+)
+def test_a_rule_that_no_file_has_room_for_says_so(claude, note, way, long):
     if way == "note":
         note = states(claude, long)["id"]
     else:

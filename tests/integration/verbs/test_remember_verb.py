@@ -252,20 +252,21 @@ def test_the_longest_text_there_may_be_is_stored(repo):
 
 
 @pytest.mark.parametrize(
-    ("kind", "length", "is_told"),
+    ("kind", "length", "pin", "is_told"),
     [
-        ("convention", 2_000, False),
-        ("convention", 2_001, True),
-        (None, 4_000, True),
-        ("note", 4_000, False),
+        ("convention", 2_000, False, False),
+        ("convention", 2_001, False, True),
+        (None, 4_000, False, True),
+        ("note", 4_000, False, False),
+        ("note", 4_000, True, True),
     ],
 )
 def test_a_rule_that_no_rules_file_takes_is_kept_and_the_answer_says_so(
-    repo, kind, length, is_told
+    repo, kind, length, pin, is_told
 ):
     text = f"Always ask first. {'x' * (length - 18)}"
 
-    answer = repo.remembered(text, kind=kind)
+    answer = repo.remembered(text, kind=kind, pin=pin)
 
     assert ("too long for a rules file" in answer["why"]) is is_told
     assert repo.show(answer["id"])["text"] == text
