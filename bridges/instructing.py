@@ -15,6 +15,7 @@ Form = Literal["item", "step", "paragraph", "row"]
 
 LINK: Final = "it points somewhere else"
 TO_DO: Final = "it is still to be done"
+STRUCK: Final = "it is struck out"
 THANKS: Final = "it says thanks"
 EXAMPLE: Final = "it is an example"
 PROSE: Final = "it describes something and gives no instruction"
@@ -51,6 +52,7 @@ _TO_DO = re.compile(
     r"^\W*(?:TO[D]O|FIX[M]E|TBD|WIP|X{3}|to be (?:written|done|decided))\b", re.IGNORECASE
 )
 _OPEN_BOX = re.compile(r"^\W*\[ \]")
+_STRUCK_OUT = re.compile(r"^[*_ ]*(?:~~(?:(?!~~).)+~~[*_ .,;]*)+$")
 _THANKS = re.compile(
     r"^\W*(?:many )?(?:thanks?|thank you|credits?|kudos|courtesy)\b", re.IGNORECASE
 )
@@ -120,6 +122,7 @@ _COMMAND = re.compile(
 _STAYS: Final = (
     (TO_DO, _TO_DO),
     (TO_DO, _OPEN_BOX),
+    (STRUCK, _STRUCK_OUT),
     (THANKS, _THANKS),
     (EXAMPLE, _EXAMPLE),
     (PROSE, _EXPLAINS),

@@ -48,6 +48,31 @@ def test_a_neutral_heading_does_not(heading):
     assert exported(f"# Shop\n\n## {heading}\n\n- Use Redis here\n") == ["Use Redis here"]
 
 
+@pytest.mark.parametrize(
+    "struck",
+    [
+        "- ~~Use Redis here~~",
+        "- **~~Use Redis here~~**.",
+        "* ~~Never push to main.~~ ~~Ask Ann first.~~",
+        "1. ~~Always use Redis\n   for sessions~~",
+        "~~Always use Redis.~~",
+    ],
+)
+def test_words_that_are_struck_out_are_not_exported(struck):
+    text = f"# Shop\n\n{struck}\n"
+
+    assert exported(text) == []
+    assert [one.stays for one in scan(text)] == ["it is struck out"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["~~Use bower~~ Use pnpm", "Use `~~` in the changelog", "Always type ~~ around old names ~~"],
+)
+def test_a_rule_with_strike_marks_in_it_is_exported(rule):
+    assert exported(f"# Shop\n\n- {rule}\n") == [rule]
+
+
 def test_all_headings_stand_in_front_from_the_outside_in():
     text = (
         "# Shop\n## 2. Backend\n### Rules\n#### **Orders**\n- Use Redis here\n## Web\n- Use tabs\n"
