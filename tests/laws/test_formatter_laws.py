@@ -206,6 +206,9 @@ DIFFERENT = [
         "package a\nfunc f() int { return (1 + 2) * 3 }",
         "package a\nfunc f() int { return 1 + 2 * 3 }",
     ),
+    ("a.go", "package a\nfunc f() (err error) { return }", "package a\nfunc f() error { return }"),
+    ("a.go", "package a\nfunc f(int) {}", "package a\nfunc f() int {}"),
+    ("a.go", "package a\nfunc f(...int) {}", "package a\nfunc f(int) {}"),
 ]
 
 
@@ -215,6 +218,22 @@ def test_what_no_formatter_does_is_a_change(path, one, other):
 
     assert first.state is second.state is State.FOUND
     assert first.fingerprint != second.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("func f(a int) (int) { return a }", "func f(a int) int { return a }"),
+        ("func (c *C) f() (*a.B) { return nil }", "func (c *C) f() *a.B { return nil }"),
+        ("func f() (func(int) (error)) { return g }", "func f() func(int) error { return g }"),
+        ("type f interface { get(a int) (string) }", "type f interface { get(a int) string }"),
+    ],
+)
+def test_brackets_round_one_unnamed_result_of_go_do_not_count(one, other):
+    found = [define(f"package a\n{text}\n".encode(), "a.go", "f") for text in (one, other)]
+
+    assert found[0].state is State.FOUND
+    assert found[0].fingerprint == found[1].fingerprint
 
 
 BLOCKS = {

@@ -298,8 +298,9 @@ def locate(text: str, symbol: str) -> int | None:
 def define_by_lines(source: bytes, symbol: str) -> Definition:
     """Return the definition of `symbol` in a file without a parser: its block, by indentation.
 
-    White space, whole-line comments and where it stands in the file do not count. Of a type only
-    its own lines do, not the bodies of its functions.
+    White space, whole-line comments, trailing commas, the kind of quotes round plain words and
+    where it stands in the file do not count. Of a type only its own lines do, not the bodies of its
+    functions.
     """
     text = unified(source).decode("utf-8", "replace")
     line = locate(text, symbol)
@@ -321,6 +322,7 @@ def define_by_lines(source: bytes, symbol: str) -> Definition:
     if _TYPE.match(first):
         kept = list(_own_lines(kept, depth))
     squeezed = "".join("".join((first, *kept)).split())
+    squeezed = re.sub(r"'([\w.,:;/-]*)'", r'"\1"', re.sub(r",(?=[)\]}])", "", squeezed))
     digest = hashlib.sha256(squeezed.encode()).hexdigest()
     return Definition(state=State.FOUND, line=line, end_line=end, fingerprint=digest)
 

@@ -65,7 +65,7 @@ _ONCE = (
     r"|is (?:out|gone)\b)))"
 )
 """What happens once: a release, a migration. "After each run" is no such thing."""
-_FOR_GOOD = rf"\b(?:\s{{1,3}}{_ONCE}|(?=\s*(?:$|[.,:;!)\n]|and\b|but\b|so\b)))"
+_FOR_GOOD = rf"\b(?:\s{{1,3}}(?:{_ONCE}|in favou?r of\b)|(?=\s*(?:$|[.,:;!)\n]|and\b|but\b|so\b)))"
 """What may stand behind a thing that goes: when, once, or nothing. "At logout" is each time."""
 _ANNOUNCED = re.compile(
     rf"(?i){_THING},?\s{{1,3}}(?:"
@@ -74,7 +74,7 @@ _ANNOUNCED = re.compile(
     r"(?!\s{1,3}(?:at|during|on|upon|per)\b)"
     r"|deprecated\b|phased out\b|obsolete\b)"
     r"|(?:(?:will be|(?:is|are) (?:to be|being|going to be))\s(?:removed|deleted|dropped)"
-    rf"|(?:goes|go|will go)\saway){_FOR_GOOD})"
+    rf"|(?:goes|go|will go|(?:is|are) going)\saway){_FOR_GOOD})"
 )
 """What is said to go, or to be on its way out."""
 _SUCCEEDED = re.compile(

@@ -207,9 +207,18 @@ def _single(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
     return [bare(inside[0])]
 
 
+def _unnamed(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`(int)` is `int` where a Go function returns one value without a name."""
+    only = named(node)
+    if len(only) != 1 or only[0].type != "parameter_declaration" or len(named(only[0])) != 1:
+        return None
+    return [*named(only[0])]
+
+
 GO: "Mapping[str, Rule]" = {
     "parenthesized_expression": ungrouped,
     "parenthesized_type": ungrouped,
+    "parameter_list": _unnamed,
     "int_literal": _lower,
     "float_literal": _lower,
     "imaginary_literal": _lower,

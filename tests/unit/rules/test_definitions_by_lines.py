@@ -57,6 +57,12 @@ def fingerprint(source, body):
         (LUA, "  local t = { a, b }", "  local t = {\n    a, b\n  }", True),
         (LUA, "  if a then b() end", "  if a then\n    b()\n  end", True),
         (LUA, "  -- twice\n  b()", "  b()", True),
+        (LUA, "  local t = {a, b}", "  local t = {\n    a,\n    b,\n  }", True),
+        (LUA, "  send('a', '')", '  send("a", "")', True),
+        (SCALA, "    send(a, List(b))", "    send(\n      a,\n      List(b),\n    )", True),
+        (LUA, "  local t = {a, b}", "  local t = {a, b, c}", False),
+        (LUA, "  send('$a')", '  send("$a")', False),
+        (LUA, "  send('\\n')", '  send("\\n")', False),
         (SCALA, "    a.map(x =>\n      x + 1\n    )", "    a.map(x => x + 1)", True),
         (LUA, "  return send(\n    a,\n    2\n  )", "  return send(a, 3)", False),
         (LUA, "  return send(\n    a\n  ) + b", "  return send(a + b)", False),
@@ -64,5 +70,5 @@ def fingerprint(source, body):
         (SCALA, "    a.map(x =>\n      x + 1\n    )", "    a.map(x => x - 1)", False),
     ],
 )
-def test_joining_and_breaking_lines_is_no_change_and_another_word_is_one(source, old, new, same):
+def test_layout_is_no_change_and_another_word_is_one(source, old, new, same):
     assert (fingerprint(source, old) == fingerprint(source, new)) is same
