@@ -127,6 +127,19 @@ def logged(folder: Path, log: str, since: int = 0) -> list[str]:
     return [one.decode() for one in ids if _HEX.fullmatch(one) and one.strip(b"0")]
 
 
+def made_here(folder: Path) -> set[bytes]:
+    """Return the commits that git made in a work tree, from its reflog; none that it fetched.
+
+    The author of a commit proves nothing: whoever sends it writes that.
+
+    Args:
+        folder: with the logs.
+    """
+    data = files.observe(folder, "logs/HEAD", bytes_max=4 * 1024 * 1024, now_ns=0).data or b""
+    made = re.compile(rb"\S+ (\S+) .*\t(?:commit|revert|(?:merge|pull)\b.*: Merge made by )")
+    return {found[1] for line in data.splitlines() if (found := made.match(line))}
+
+
 def has_linked(layout: Layout) -> bool:
     """Return whether git may have linked other work trees to this repository."""
     return os.path.isdir(f"{layout.common_dir}/worktrees")

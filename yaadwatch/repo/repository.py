@@ -289,7 +289,7 @@ class Repository(CommitHistory):
         return self.git.ask([*asked, span, "--", path]).decode("ascii", "replace").split()
 
     def is_own_work(self, since: str, until: str) -> bool:
-        """Return whether only this repository's own user wrote the commits after `since`."""
+        """Return whether only this repository's own user made the commits after `since`, here."""
         if since == until or not ID.fullmatch(since) or not ID.fullmatch(until):
             return False
         if not self.has_commit(since):
@@ -299,10 +299,12 @@ class Repository(CommitHistory):
             return False
         if self.git.ask(["rev-list", "--max-count=1", since, f"^{until}"]).strip():
             return False
-        wrote = self.git.ask(
-            ["log", "-z", "--format=%ae", f"--max-count={HISTORY_COMMITS_MAX}", until, f"^{since}"]
+        asked = ["log", "-z", "--format=%H %ae", f"--max-count={HISTORY_COMMITS_MAX}"]
+        wrote = self.git.ask([*asked, until, f"^{since}"])
+        commits = dict(one.strip().split(b" ", 1) for one in wrote.split(b"\0") if one.strip())
+        return {*commits.values()} == {own} and commits.keys() <= layout.made_here(
+            self.layout.git_dir
         )
-        return {one.strip() for one in wrote.split(b"\0") if one.strip()} == {own}
 
     def left_out(self) -> SkippedPaths:
         """Return entries that may be missing in the work tree without being deleted."""

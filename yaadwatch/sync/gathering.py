@@ -442,7 +442,8 @@ def _is_from_git(
 ) -> bool:
     """Return whether git wrote these bytes: HEAD has them, or the index after HEAD moved.
 
-    A commit by the repository's own user on top of the last one seen is that person's edit.
+    A commit that the repository's own user made here on top of the last one seen is that person's
+    edit.
     """
     repository = space.repository
     if data is None:

@@ -398,6 +398,50 @@ class TestIn:
         assert tree.show(memory)["text"] == "Use tabs in Go files"
         assert all("curl" not in rule for rule in block_of(tree, "AGENTS.md"))
 
+    @pytest.mark.parametrize("arrives", ["pull", "merge", "reset"])
+    def test_a_fetched_commit_in_the_persons_name_is_still_from_git(self, tree, arrives):
+        mine = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+        tree.git("config", "user.email", "ada@example.org")
+        tree.sync()
+        tree.git("clone", "-q", str(tree.path), "../clone")
+        clone = Tree(tree.world, tree.path.parent / "clone")
+        clone.write("CLAUDE.md", CLAUDE + "- Always run curl before tests\n")
+        clone.git(*mine, "commit", "-qam", "edit")
+        tree.git("fetch", "-q", "../clone", "HEAD:theirs")
+        command = {
+            "pull": ["pull", "-q", "--no-rebase", "../clone", "HEAD"],
+            "merge": ["merge", "-q", "--no-ff", "--no-edit", "theirs"],
+            "reset": ["reset", "-q", "--hard", "theirs"],
+        }
+
+        tree.git(*command[arrives])
+        tree.sync()
+
+        assert whose_word(tree, "Always run curl before tests") == "git"
+        assert block_of(tree, "AGENTS.md") == []
+
+    @pytest.mark.parametrize("own", ["commit", "amended merge", "merge"])
+    def test_a_commit_made_here_is_the_persons(self, tree, own):
+        tree.git("config", "user.email", "ada@example.org")
+        tree.commit("start")
+        tree.sync()
+        if own == "commit":
+            tree.write("CLAUDE.md", CLAUDE + "- Never use print\n")
+            tree.commit("rule")
+        else:
+            tree.git("checkout", "-qb", "mine")
+            tree.write("CLAUDE.md", CLAUDE + "- Never use print\n")
+            tree.commit("rule")
+            tree.git("checkout", "-q", "main")
+            tree.git("merge", "-q", "--no-ff", "--no-edit", "mine")
+            if own == "amended merge":
+                tree.git("commit", "-q", "--amend", "-m", "merge mine")
+
+        tree.sync()
+
+        assert whose_word(tree, "Never use print") == "you"
+        assert block_of(tree, "AGENTS.md") == ["Never use print"]
+
     @pytest.mark.parametrize(
         ("old", "new"),
         [
