@@ -182,10 +182,14 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
     if definition.state is State.FOUND:
         span = Span.SAME if definition.fingerprint == anchor.fingerprint else Span.DIFFERENT
         return Seen(place=place, span=span, line=definition.line)
+    provided = None
+    if anchor.method is Method.TREE:
+        provided = _provided(anchor, place, data, view, head)
+    # In Python, an import may only be a use of the name.
+    if provided is not None and not provided.unknown and not place.endswith((".py", ".pyi")):
+        return provided
     went = _went(anchor, Seen(place=place, span=Span.MISSING), view, head)
-    if anchor.method is not Method.TREE or went.elsewhere:
-        return went
-    return _provided(anchor, place, data, view, head) or went
+    return went if went.elsewhere or provided is None else provided
 
 
 def _provided(anchor: Anchor, place: str, data: bytes, view: View, head: AtHead) -> Seen | None:

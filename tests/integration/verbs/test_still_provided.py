@@ -232,3 +232,24 @@ def test_a_member_of_a_class_that_is_not_inherited_from_is_gone(repo, how):
         after(repo, f"src/{name}", before, now, f"`Store.save` in src/{name} appends a row")
         == "gone"
     )
+
+
+@pytest.mark.parametrize(
+    "passed_on",
+    [
+        "export { parseRow } from './inner/parse'\nexport const rest = 1\n",
+        "export * from './inner/parse'\nexport const rest = 1\n",
+        "import { parseRow } from './inner/parse'\nexport { parseRow }\nexport const rest = 1\n",
+    ],
+)
+def test_a_name_whose_definition_moved_behind_its_file_is_not_flagged(repo, passed_on):
+    repo.write("src/rows.ts", SCRIPT)
+    repo.commit("rows")
+    memory = repo.remember("Rows are read by `parseRow` of src/rows.ts")
+    repo.write("src/inner/parse.ts", SCRIPT)
+    repo.write("src/rows.ts", passed_on)
+    repo.commit("inner")
+
+    flag = repo.flag_of(memory)
+
+    assert flag is None or not flag["level"]
