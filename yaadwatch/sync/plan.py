@@ -129,7 +129,8 @@ def plan(
     rows = agreement.items if agreement is not None else ()
     draft = _Draft(rows, graph, file, terms, union=union)
     if not accept_deletions and not union:
-        rest = reconcile.why_incomplete(rows, draft.said, draft.others())
+        left = draft.other_lines().values()
+        rest = reconcile.why_incomplete(rows, draft.said, draft.others(), left)
         if rest is not None:
             return rest
     pairs = align(
@@ -521,7 +522,7 @@ class _Draft:
         fixed = [line.text for index, line in self._lines.items() if index not in loose]
         wanted = [*loose.values(), *added]
         fits = fit(
-            [*self._other_lines().values(), *fixed],
+            [*self.other_lines().values(), *fixed],
             len(fixed),
             [
                 Rule(
@@ -551,7 +552,7 @@ class _Draft:
         known = self._living.get(line.row.node) if line.row is not None else None
         return known.rank if known is not None else 0
 
-    def _other_lines(self) -> dict[int, str]:
+    def other_lines(self) -> dict[int, str]:
         """Return the lines of the block that belong to no rule, by their index."""
         lines = dict(enumerate(self._file.lines or ()))
         for said in self.said:
@@ -561,7 +562,7 @@ class _Draft:
 
     def _assembled(self, tail: Sequence[_Line]) -> tuple[str, ...]:
         """Return the lines of the block: each at its place, new ones below the last rule."""
-        carried = self._other_lines()
+        carried = self.other_lines()
         if not self._lines and not tail and all(_is_empty(line) for line in carried.values()):
             stays = self._file.committed and self._file.lines is not None
             return tuple(carried.values()) or (NOTICE,) if stays else ()

@@ -426,7 +426,10 @@ _WORDS_MIN = 2
 
 
 def why_incomplete(
-    rows: Sequence[Agreed], said: Sequence[FileRule], known: Collection[str]
+    rows: Sequence[Agreed],
+    said: Sequence[FileRule],
+    known: Collection[str],
+    left: Iterable[str] = (),
 ) -> Paused | None:
     """Return why a block with the body of a rule but not its beginning waits for a person.
 
@@ -434,6 +437,7 @@ def why_incomplete(
         rows: the last agreement.
         said: the rules of the block now.
         known: keys of words that are a rule by themselves.
+        left: the lines of the block that are in no rule.
     """
     keys, lines = {one.key for one in said}, {one.hash for one in said}
     agreed = {text_hash(row.graph) for row in rows if row.graph}
@@ -442,11 +446,11 @@ def why_incomplete(
         for row in rows
         if row.file and row.graph and row.file not in lines and text_hash(row.graph) not in keys
     ]
-    changed = [one for one in said if one.key not in agreed and one.key not in known]
+    changed = [one.text for one in said if one.key not in agreed and one.key not in known]
     for rule in gone:
-        for one in changed:
-            if _plain(one.text) in _body(rule) or any(
-                one.text.startswith(row.graph) and _is_rest(rule, one.text[len(row.graph) :])
+        for text in (*changed, *filter(str.strip, left)):
+            if _plain(text) in _body(rule) or any(
+                text.startswith(row.graph) and _is_rest(rule, text[len(row.graph) :])
                 for row in rows
                 if row.graph and row.graph != rule
             ):

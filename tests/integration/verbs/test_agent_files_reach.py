@@ -396,6 +396,23 @@ class TestRestOfARule:
         tree.sync()
         assert block(tree, "CLAUDE.md") == "- Always deploy through canary\n"
 
+    @pytest.mark.parametrize("body", ["- use eval\n- use exec", "1. use eval", "> eval", "eval"])
+    def test_the_file_waits_also_where_it_was_the_only_rule(self, tree, body):
+        type_in_block(tree, "AGENTS.md", "")
+        tree.forget(tree.id_of("Always deploy through canary"))
+        tree.remember(f"Never do these:\n\n{body}", kind="convention")
+        tree.sync()
+        others = block(tree, "CLAUDE.md")
+        assert "Never do these:" in others
+        tree.write("AGENTS.md", tree.read("AGENTS.md").replace("- Never do these:\n", ""))
+
+        tree.sync()
+
+        assert block(tree, "CLAUDE.md") == others
+        found = files.files(tree.home, tree.call)["files"]
+        (row,) = [one for one in found if one["path"] == "AGENTS.md"]
+        assert row["reason"].startswith("the beginning of the rule")
+
     @pytest.mark.parametrize("words", ["deploy through canary", "through canary we deploy"])
     def test_a_rule_that_loses_its_first_word_is_edited(self, tree, words):
         text = tree.read("AGENTS.md").replace("Always deploy through canary", words)
