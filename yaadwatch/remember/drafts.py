@@ -347,8 +347,11 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
             continue  # git does not track it yet
         if tree.find(place) is not None or listing.names_folder(path):
             continue
-        if listing.named(place.rpartition("/")[2]):
-            continue  # several files have the name, or it is in another folder: not a typing error
+        if there := listing.named(place.rpartition("/")[2]):
+            # It may be in another folder; only a folder that is spelled alike is a typing error.
+            near = difflib.get_close_matches(place, there, 1, 0.85) if "/" in place else []
+            lost += [Missing(name=place, kind="file", nearest=one) for one in near]
+            continue
         nearest = nearest_file(place, tree)
         language = language_of(place)
         is_source = language is not None and not language.is_settings

@@ -31,6 +31,9 @@ def missing(repo, said, **fields):
         ("Orders are settled nightly, in src/orders.py", ("src/orders.py", "src/order.py")),
         ("Orders are in src/orders.py, retries in src/net.py", ("src/orders.py", "src/order.py")),
         ("Payment is in web/page/checkuot.ts", ("web/page/checkuot.ts", "web/pages/checkout.ts")),
+        ("Payment is in web/page/checkout.ts", ("web/page/checkout.ts", "web/pages/checkout.ts")),
+        ("Orders are settled nightly, in scr/order.py", ("scr/order.py", "src/order.py")),
+        ("Orders are settled in `srcs/order.py`", ("srcs/order.py", "src/order.py")),
         ("Settlement is in `src/settlement.py`", ("src/settlement.py", "")),
         ("Sums come from `Cart.totl`", ("Cart.totl", "Cart.total")),
         ("Sums come from `Cart.totl` in src/order.py", ("Cart.totl", "Cart.total")),
@@ -50,6 +53,7 @@ def test_a_name_that_is_not_there_is_reported_with_the_nearest_one(shop, said, f
     [
         "Orders are in src/order.py and Cart.total",
         "See order.py",
+        "The tests are in spec/unit/order.py of the other repository",
         "Read and/or write, e.g. 3.5/4 of docs.python.org/3/library/os.html",
         "`src/old.py` was removed",
         "Use `requests.get` in src/net.py",
