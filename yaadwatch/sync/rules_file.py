@@ -25,7 +25,7 @@ from yaadwatch.db.visibility import View, seen_from
 from yaadwatch.memory.claiming import HOLDS_IN
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import INLINE, PRIVATE
+from yaadwatch.model.limits import INLINE, PRIVATE, short_id
 from yaadwatch.model.memories import Node
 from yaadwatch.model.projects import ABSENT, PAUSED, SYNCED, AgentFileRow, Snapshot
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, ALWAYS
@@ -212,7 +212,7 @@ def sync(
     """
     path, place = row.path, space.root / row.path
     safe_write.recover(place, lambda data: keep_copy(home, space, path, data))
-    wanted = _wanted(home, space, path, said=said, view=view)
+    wanted, reason = _wanted(home, space, path, said=said, view=view)
     digest = digest_of(wanted or None)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     paused = ""
@@ -243,7 +243,7 @@ def sync(
         else:
             safe_write.replace_expected(place, seen.data, wanted)
     state = SYNCED if wanted else ABSENT
-    _put(space, row, replace(row, state=state, reason="", digest=digest))
+    _put(space, row, replace(row, state=state, reason=reason, digest=digest))
     return writes
 
 
@@ -251,15 +251,36 @@ def would_write(
     home: Home, space: Space, path: str, *, said: Collection[str], view: View
 ) -> tuple[bytes, bytes]:
     """Return the content of a rules file, and its content after a sync."""
-    wanted = _wanted(home, space, path, said=said, view=view)
+    wanted, _ = _wanted(home, space, path, said=said, view=view)
     seen = files.observe(space.root, path, bytes_max=1 << 20, now_ns=home.clock.now_ns())
     return seen.data or b"", wanted
 
 
-def _wanted(home: Home, space: Space, path: str, *, said: Collection[str], view: View) -> bytes:
+def _wanted(
+    home: Home, space: Space, path: str, *, said: Collection[str], view: View
+) -> tuple[bytes, str]:
+    """Return the bytes of a rules file, and which rules are not in it, with why."""
     agents = home.settings.agents.rules == ALWAYS
-    rules = space.db.read(seen_from, view, _rules, space.worktree.id, agents=agents)
-    return render(path, *rules, said)
+    rules, flags = space.db.read(seen_from, view, _rules, space.worktree.id, agents=agents)
+    data, left_out, unsayable = render(path, rules, flags, said)
+    return data, reason_for_left_out(
+        ("no room for ", left_out),
+        ("too long for a rules file, or of no form that it can hold: ", unsayable),
+    )
+
+
+def reason_for_left_out(*left_out: tuple[str, Sequence[Node]]) -> str:
+    """Return the rules that are not in a file, some by name, each sort behind its reason."""
+    reasons = []
+    for why, rules in left_out:
+        named = []
+        for one in rules[:8]:
+            words = as_line(one.summary)
+            named.append(f"{short_id(one.id)} ({words[:39] + '…' if len(words) > 40 else words})")
+        more = len(rules) - len(named)
+        if named:
+            reasons.append(why + ", ".join(named) + (f" and {more} more" if more else ""))
+    return "; ".join(reasons)
 
 
 def is_ours(data: bytes) -> bool:
@@ -269,8 +290,10 @@ def is_ours(data: bytes) -> bool:
 
 def render(
     path: str, rules: Sequence[Node], flags: Mapping[str, Flag], said: Collection[str]
-) -> bytes:
-    """Return the bytes of a rules file; empty without a rule.
+) -> tuple[bytes, list[Node], list[Node]]:
+    """Return the bytes of a rules file, the rules without room, and those that no line can hold.
+
+    The bytes are empty without a rule.
 
     Args:
         path: the file.
@@ -279,10 +302,17 @@ def render(
         said: hashes of what its agents read elsewhere anyway.
     """
     ranks = {node.id: rank for rank, node in enumerate(sorted(rules, key=gravest_first))}
-    lines = []
+    lines: list[Rule] = []
+    nodes: list[Node] = []
+    unsayable: list[Node] = []
     for node in rules:
-        line = None if text_hash(node.text) in said else line_of(as_stored(node.text))
-        if line is not None:
+        if text_hash(node.text) in said:
+            continue
+        line = line_of(as_stored(node.text))
+        if line is None:
+            unsayable.append(node)
+        else:
+            nodes.append(node)
             first, *body = line.split("\n")
             flag = flags.get(node.id)
             if flag is not None and flag.level == "warn":
@@ -290,11 +320,13 @@ def render(
             lines.append(Rule(line="\n".join((first, *body)), rank=ranks[node.id]))
     fits = fit((), 0, lines, newline=1)
     shown = [rule.line for rule, fitting in zip(lines, fits, strict=True) if fitting]
+    left_out = [node for node, fitting in zip(nodes, fits, strict=True) if not fitting]
     if not shown:
-        return b""
+        return b"", left_out, unsayable
     bridge = for_path(path)
     preamble = bridge.preamble if bridge is not None else ""
-    return (preamble + "".join(f"{line}\n" for line in (*HEAD, *shown))).encode()
+    data = (preamble + "".join(f"{line}\n" for line in (*HEAD, *shown))).encode()
+    return data, left_out, unsayable
 
 
 def remove(home: Home, space: Space, row: AgentFileRow) -> bool:

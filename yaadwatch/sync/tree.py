@@ -19,7 +19,7 @@ from yaadwatch.db import history, nodes, projects
 from yaadwatch.memory.visibility import require_view
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.limits import INLINE, PRIVATE, short_id
+from yaadwatch.model.limits import INLINE, PRIVATE
 from yaadwatch.model.projects import ABSENT, PAUSED, PENDING, SYNCED, AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.repo import layout as repo_layout
@@ -36,7 +36,6 @@ from yaadwatch.sync.plan import Plan
 from yaadwatch.sync.reconcile import Terms
 from yaadwatch.system import files, safe_write
 from yaadwatch.text import privacy
-from yaadwatch.text.quoting import as_line
 from yaadwatch.workspace import agent_files
 from yaadwatch.workspace.agent_files import FoundFile, is_refused
 from yaadwatch.workspace.workspace import Call, Home, Space
@@ -48,8 +47,6 @@ TRIES_MAX: Final = 3
 AT_WORK: Final = "an agent is at work here; it is written when that leaves, or is idle for a while"
 STASHED: Final = "its changes are in git's stash; it is left alone until they are back"
 SPARSE: Final = "git does not check it out here (sparse checkout, skip-worktree)"
-NAMED_MAX: Final = 8
-"""Rules named in one reason at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,22 +343,17 @@ class Sync:
 
     def _left_out_reason(self, plan: Plan) -> str:
         """Return the rules that are not in a block, and why."""
-        said = []
-        for why, ids in (
-            ("no room in its block for ", plan.left_out),
-            ("too long for a block, or of no form that it can hold: ", plan.unsayable),
-        ):
-            known = self._space.db.read(nodes.many, ids)
-            named = []
-            for one in [known[node] for node in ids if node in known][:NAMED_MAX]:
-                words = as_line(one.summary)
-                named.append(
-                    f"{short_id(one.id)} ({words[:39] + '…' if len(words) > 40 else words})"
-                )
-            more = len(known) - len(named)
-            if named:
-                said.append(why + ", ".join(named) + (f" and {more} more" if more else ""))
-        return "; ".join(said)
+        known = self._space.db.read(nodes.many, [*plan.left_out, *plan.unsayable])
+        return rules_file.reason_for_left_out(
+            (
+                "no room in its block for ",
+                [known[one] for one in plan.left_out if one in known],
+            ),
+            (
+                "too long for a block, or of no form that it can hold: ",
+                [known[one] for one in plan.unsayable if one in known],
+            ),
+        )
 
     def _is_at_work(self) -> bool:
         """Return whether an agent may be editing the files, so that they are left alone."""

@@ -745,6 +745,30 @@ class TestPrivate:
         assert private.read("CLAUDE.md") == CLAUDE
         assert private.git("status", "--porcelain") == ""
 
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            (f"Always ask first. {'x' * 2_100}", "too long for a rules file"),
+            (f"Never guess.\n\n{chr(10).join(['- and ask'] * 300)}", "too long for a rules file"),
+        ],
+    )
+    def test_what_the_rules_file_cannot_hold_is_named_with_the_reason(self, private, text, why):
+        private.remember("Always deploy through canary", kind="convention")
+        left_out = private.remember(text, kind="convention")
+        private.sync()
+
+        reason = private.rows()[FIRST].reason
+
+        assert why in reason
+        assert short_id(left_out) in reason
+
+    def test_rules_without_room_in_the_rules_file_are_named(self, private):
+        for number in range(60):
+            private.remember(f"Always mind thing {number} {'and more ' * 30}", kind="convention")
+        private.sync()
+
+        assert "no room for " in private.rows()[FIRST].reason
+
     def test_an_empty_hot_tier_writes_no_rules_file(self, private):
         memory = private.remember("Always use jose for tokens", kind="convention")
         private.sync()
