@@ -141,6 +141,7 @@ def test_any_text_has_an_answer_within_the_limits(text, folder):
             "(((a/",
             "[[a]]/",
         ),
+        *("`a/b.py c/d.py`", "a/b.py c/d.py ", "a/<b>/c.py ", "a{b", "a<b", "src/*/c.py "),
     ],
 )
 def test_a_longer_text_takes_no_more_than_its_share(unit):

@@ -149,7 +149,7 @@ def subjects_of(text: str, words: tuple[str, ...] = ()) -> frozenset[str]:
 
 def _is_behind_a_sort(before: str) -> bool:
     """Return whether the text before a number makes it a name: "Python 3"."""
-    last = re.search(r"(?<![\w./])([^\W\d_]+)\s+\Z", before[-24:])
+    last = re.search(r"(?<![\w./])([^\W\d_]+)[`*_]*\s+\Z", before[-24:])
     return last is not None and last[1].lower() in _NAMES_A_THING
 
 

@@ -234,7 +234,7 @@ _PATH = re.compile(
     rf"@?(?:{_BRACKETED}(?=[/.]\w)|[\w~.+])(?:[\w@.+~-]|[/\\]{_BRACKETED}(?![(\[])|[/\\])*"
 )
 _FILLED_IN_BEFORE = re.compile(r"(?<![-=])>\Z|[\]}*]\Z")
-_FILLED_IN_ABOVE = re.compile(r"[\w./](?:<[^<>\s]+>|[{\[][^{}\[\]\s]+[}\]]|\*+)/\Z")
+_FILLED_IN_ABOVE = re.compile(r"[\w./](?:<[^<>\s]{1,80}>|[{\[][^{}\[\]\s]{1,80}[}\]]|\*{1,2})/\Z")
 _FILLED_IN_BEHIND = re.compile(r"[<{$*]|\[(?!\d)")
 """Beside a part of a path: something that stands for many names, `[Name]`, `<name>` or a star."""
 _PLACEHOLDER = re.compile(
@@ -441,7 +441,7 @@ def _whole(text: str, match: re.Match[str]) -> str:
     behind = _FILLED_IN_BEHIND.match(text, match.end())
     if _FILLED_IN_BEFORE.search(
         text, max(0, match.start() - 2), match.start()
-    ) or _FILLED_IN_ABOVE.search(text, 0, match.start()):
+    ) or _FILLED_IN_ABOVE.search(text, max(0, match.start() - 84), match.start()):
         return ""
     if behind is not None:
         folder, slash, _ = token.rpartition("/")

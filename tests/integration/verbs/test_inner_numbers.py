@@ -106,6 +106,14 @@ def test_it_is_flagged_in_other_languages(repo, path, before, after):
     assert found == [f"load in {path}: 2 is now 4"]
 
 
+@pytest.mark.parametrize("sort", ["node", "`node`", "**Node**", "Python"])
+def test_a_version_behind_its_name_counts_nothing(repo, sort):
+    code = "def serve():\n    for attempt in range(18):\n        get()\n"
+    said = f"`serve` in src/net.py was tried with {sort} 18"
+
+    assert flagged(repo, said, code, code.replace("18", "20")) == []
+
+
 @pytest.mark.parametrize("said", ["`Draw` draws two columns", "Two rows come from `Draw`"])
 def test_a_loop_counts_nothing_but_tries_and_times(repo, said):
     code = "package n\n\nfunc Draw() {\n\tfor i := 0; i < 2; i++ {\n\t\tcell()\n\t}\n}\n"
