@@ -130,7 +130,7 @@ def logged(folder: Path, log: str, since: int = 0) -> list[str]:
 def made_here(folder: Path) -> set[bytes]:
     """Return the commits that git made in a work tree, from its reflog; none that it fetched.
 
-    The author of a commit proves nothing: whoever sends it writes that.
+    The author of a commit proves nothing: its sender can write any name.
 
     Args:
         folder: with the logs.

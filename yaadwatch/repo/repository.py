@@ -301,10 +301,9 @@ class Repository(CommitHistory):
             return False
         asked = ["log", "-z", "--format=%H %ae", f"--max-count={HISTORY_COMMITS_MAX}"]
         wrote = self.git.ask([*asked, until, f"^{since}"])
-        commits = dict(one.strip().split(b" ", 1) for one in wrote.split(b"\0") if one.strip())
-        return {*commits.values()} == {own} and commits.keys() <= layout.made_here(
-            self.layout.git_dir
-        )
+        rows = [one.strip().partition(b" ") for one in wrote.split(b"\0") if one.strip()]
+        made = layout.made_here(self.layout.git_dir)
+        return bool(rows) and all(author == own and commit in made for commit, _, author in rows)
 
     def left_out(self) -> SkippedPaths:
         """Return entries that may be missing in the work tree without being deleted."""

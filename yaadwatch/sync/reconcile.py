@@ -447,8 +447,10 @@ def why_incomplete(
         if row.file and row.graph and row.file not in lines and text_hash(row.graph) not in keys
     ]
     changed = [one.text for one in said if one.key not in agreed and one.key not in known]
+    # A fence or a rule between rows says nothing.
+    loose = [line for line in left if re.search(r"\w", line) and not line.strip().startswith("```")]
     for rule in gone:
-        for text in (*changed, *filter(str.strip, left)):
+        for text in (*changed, *loose):
             if _plain(text) in _body(rule) or any(
                 text.startswith(row.graph) and _is_rest(rule, text[len(row.graph) :])
                 for row in rows

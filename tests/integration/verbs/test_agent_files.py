@@ -420,6 +420,18 @@ class TestIn:
         assert whose_word(tree, "Always run curl before tests") == "git"
         assert block_of(tree, "AGENTS.md") == []
 
+    @pytest.mark.parametrize("author", ["x <>", "x <y>", "x <a b@example.org>"])
+    def test_a_commit_with_an_odd_author_stops_nothing(self, tree, author):
+        tree.git("config", "user.email", "ada@example.org")
+        tree.commit("start")
+        tree.sync()
+        tree.write("CLAUDE.md", CLAUDE + "- Never use print\n")
+        tree.git("commit", "-qam", "rule", "--author", author)
+
+        tree.sync()
+
+        assert "Never use print" in tree.memories()
+
     @pytest.mark.parametrize("own", ["commit", "amended merge", "merge"])
     def test_a_commit_made_here_is_the_persons(self, tree, own):
         tree.git("config", "user.email", "ada@example.org")

@@ -413,6 +413,19 @@ class TestRestOfARule:
         (row,) = [one for one in found if one["path"] == "AGENTS.md"]
         assert row["reason"].startswith("the beginning of the rule")
 
+    def test_a_fence_of_the_persons_own_is_no_rest_of_a_rule(self, tree):
+        type_in_block(tree, "AGENTS.md", "\n```\nown words\n```\n")
+        memory = tree.remember("Format like this:\n\n```\nmake format\n```", kind="convention")
+        tree.sync()
+        lines = "- Format like this:\n\n  ```\n  make format\n  ```\n"
+        assert lines in tree.read("AGENTS.md")
+
+        tree.write("AGENTS.md", tree.read("AGENTS.md").replace(lines, ""))
+        tree.sync()
+
+        assert "Format like this" not in tree.read("CLAUDE.md")
+        assert tree.show(memory)["tier"] > 1
+
     @pytest.mark.parametrize("words", ["deploy through canary", "through canary we deploy"])
     def test_a_rule_that_loses_its_first_word_is_edited(self, tree, words):
         text = tree.read("AGENTS.md").replace("Always deploy through canary", words)
