@@ -64,7 +64,7 @@ def format_of(path: str) -> str:
         return "store" if head[68:72] == _OURS else "yaad"
     if path.endswith((".jsonl", ".ndjson")) or head.startswith(b'{"yaadwatch"'):
         return "jsonl"
-    name = path.rpartition("/")[2]
+    name = path.rpartition("/")[2].lower()
     is_text = "." not in name[1:] or name.endswith((".md", ".mdc", ".mdx", ".markdown", ".txt"))
     if not is_text or head.lstrip().startswith((b'{"', b"[{", b'["', b"<?xml", b"<!DOCTYPE")):
         raise YaadError(

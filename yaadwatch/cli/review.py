@@ -36,7 +36,8 @@ _DONE = {
     "undo": "Undone",
 }
 _TOO_LONG = (
-    "too long for a rules file (2,000 characters): shorten it, or agents get it by recall only"
+    "too long for a rules file (2,000 characters, 4 kB): agents get its first sentence, unless you "
+    "shorten it"
 )
 
 

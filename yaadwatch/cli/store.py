@@ -365,12 +365,12 @@ def print_import(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
     """Read memories from a file or a folder.
 
     A folder is read as markdown pages, .jsonl as an export, a database as the store
-    of yaadwatch or of another Yaad, any other file as an agent file. An export or a
-    store brings everything, the others bring living memories. Nothing is imported
-    twice. What it says counts as the import's until you approve it (yaadwatch
-    review), unless you say with --mine that it is your own export. What is here
-    already stays; conflicts are listed. Secrets are masked. Either everything is
-    imported or nothing.
+    of yaadwatch or of another Yaad, a text as an agent file; other formats are
+    refused. An export or a store brings everything, the others bring living
+    memories. Nothing is imported twice. What it says counts as the import's until
+    you approve it (yaadwatch review), unless you say with --mine that it is your
+    own export. What is here already stays; conflicts are listed. Secrets are
+    masked. Either everything is imported or nothing.
 
     examples:
       yaadwatch import memories.jsonl --dry-run  what it would bring

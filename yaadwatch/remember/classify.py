@@ -166,10 +166,9 @@ def classify(
     if tier is not None and tier not in (1, 2, 3):
         raise ValueError(f"tier must be 1, 2 or 3, got {tier!r}")
     found, why = (canonical_kind(kind), "kind given") if kind else _scored(text, headings)
-    if tier is not None:
-        why += "; tier given"
-    tier = tier_of(found) if tier is None else tier
-    return Classified(kind=found, tier=tier, why=why)
+    if tier is None:
+        return Classified(kind=found, tier=tier_of(found), why=why)
+    return Classified(kind=found, tier=tier, why=f"{why}; tier given")
 
 
 def _scored(text: str, headings: Sequence[str]) -> tuple[str, str]:

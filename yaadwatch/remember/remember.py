@@ -114,7 +114,7 @@ def _answer(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[st
     before, why = admitted.before, admitted.why
     is_rule = admitted.node.tier == HOT or admitted.node.pinned
     if is_rule and visibility.is_too_long(admitted.node.text):
-        why += "; too long for a rules file (2,000 characters), so agents get it by recall only"
+        why += "; too long for a rules file (2,000 characters, 4 kB): agents get its first sentence"
     answer: dict[str, object] = {
         "id": admitted.node.id,
         "kind": admitted.node.kind,

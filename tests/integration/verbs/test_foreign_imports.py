@@ -856,3 +856,12 @@ def test_a_format_that_is_not_known_is_refused(full, tmp_path, name, content):
     assert ran.status == 2
     assert "a format that yaadwatch does not read. Nothing was imported" in ran.err
     assert full.memories() == before
+
+
+@pytest.mark.parametrize("name", ["README.MD", "rules.txt", "CONVENTIONS", ".cursorrules"])
+def test_a_text_is_read_as_an_agent_file(full, tmp_path, name):
+    (tmp_path / name).write_text("- Always use pnpm\n")
+
+    ask(full, "import", tmp_path / name)
+
+    assert "Always use pnpm" in full.memories()

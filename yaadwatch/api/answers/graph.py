@@ -346,7 +346,7 @@ class Waiting(Said):
     files: list[str]
     """what an approval writes to"""
     too_long: bool
-    """no rules file takes it (2,000 characters, 4 kB), so agents get it by recall alone"""
+    """no rules file takes it (2,000 characters, 4 kB): the brief has its first sentence"""
 
 
 class Review(TypedDict):
