@@ -261,7 +261,6 @@ _TYPE = re.compile(
     r"[^(=]*?\b(?:class|struct|interface|trait|enum|union|record|object|protocol|extension|actor"
     r"|impl|module|namespace|type|typedef)\b"
 )
-_ANY_NAME = r"[\w$]+"
 _PATTERNS_KEPT = 256
 _LINE_CHARS_MAX = 1_000
 _GOES_ON = re.compile(

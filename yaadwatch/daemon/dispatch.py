@@ -126,8 +126,6 @@ Verb = Callable[..., Answer]
 """`verb(home, call, ask)`, or `verb(home, call)` where the request has no fields."""
 Line = Callable[[int | str, "Answer | YaadError"], bytes]
 """Given the id of a request and what became of it, the line that says so."""
-USER_STORE: Final = ""
-"""The name of the user store in events."""
 Events = Callable[[str | None], AsyncIterator[Answer]]
 """Given a cursor, that cursor and the events after it; without one, from now on."""
 

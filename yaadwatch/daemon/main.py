@@ -222,8 +222,7 @@ def _allocate_from_one_heap() -> None:
 
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None and sys.platform == "linux":
-        # From malloc.h.
-        mallopt(-8, 1)
+        mallopt(-8, 1)  # M_ARENA_MAX, in malloc.h
 
 
 def _import_without_libraries() -> None:
@@ -250,13 +249,7 @@ def _cancel_all(loop: "AbstractEventLoop") -> None:
     loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
 
-def refuse_clients(
-    # A daemon that cannot start answers clients with the reason for so long.
-    listening: "socket.socket",
-    error: YaadError,
-    *,
-    seconds: float = 10.0,
-) -> int:
+def refuse_clients(listening: "socket.socket", error: YaadError, *, seconds: float = 10.0) -> int:
     """Answer every client that connects within `seconds` with the reason; return how many.
 
     The manager, which sees clients wait, would otherwise start the daemon again and again.

@@ -270,9 +270,8 @@ def client_of(params: Params) -> object:
 def agent_name(client: object) -> str:
     """Return the name in a client's description of itself, in the form that our own clients use."""
     given = client.get("name") if isinstance(client, dict) else None
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", given if isinstance(given, str) else "").strip("-._")[
-        :64
-    ]
+    given = given if isinstance(given, str) else ""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", given).strip("-._")[:64]
     return name if AGENT_FORM.fullmatch(name) else "mcp"
 
 

@@ -118,9 +118,6 @@ def _odd(why: str) -> YaadError:
     )
 
 
-# Opening a pipe in its place would block for ever.
-
-
 class DaemonLock:
     """The lock of the daemon. It is held until `close`, or until the process ends in any way.
 
@@ -208,11 +205,9 @@ class DaemonLock:
 
     def _open(self) -> int:
         try:
-            descriptor = os.open(
-                self._path,
-                os.O_RDWR | os.O_CREAT | (os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC),
-                0o600,
-            )
+            # Opening a pipe in its place would block for ever.
+            flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(self._path, flags, 0o600)
         except OSError as error:
             raise YaadError(
                 Code.UNAVAILABLE,

@@ -262,7 +262,7 @@ def _daemon(facts: Facts) -> Found:
         case "silent":
             who = "A process" if daemon.pid is None else f"Process {daemon.pid}"
             what = f"{who} holds the daemon's lock and does not answer."
-            lock = shlex.quote(f"{facts.home.path}/{'daemon.lock'}")
+            lock = shlex.quote(f"{facts.home.path}/daemon.lock")
             advice = "Only if it is not just starting or ending."
             if daemon.pid is None:
                 advice = f"{advice} Of those that have the lock open, kill the daemon; {_START}"

@@ -228,7 +228,8 @@ def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
     # Where it is unchanged, a new definition of its name is a namesake, and a copy that was there
     # before is not where it went.
     unchanged = [path for path in same if same[path]]
-    copies = [path for path in unchanged if _then(anchor, path, head) == anchor.fingerprint]
+    then = {path: _fingerprint_then(anchor, path, head) for path in unchanged or same}
+    copies = [path for path in unchanged if then[path] == anchor.fingerprint]
     if copies and head.history.blob_at(anchor.commit, anchor.path) is None:
         copies = []  # it was uncommitted then, and may have come from there
     elsewhere = [path for path in unchanged if path not in copies]
@@ -237,14 +238,14 @@ def _went(anchor: Anchor, seen: Seen, view: View, head: AtHead) -> Seen:
             path
             for path in same
             # An older namesake is not where it went.
-            if _then(anchor, path, head) == "" and not _is_unlike(anchor, path, view, head)
+            if then[path] == "" and not _is_unlike(anchor, path, view, head)
         ]
     likely = copies[0] if len(copies) == 1 and not elsewhere else seen.likely
     rewritten = not all(same[path] for path in elsewhere)
     return replace(seen, elsewhere=tuple(elsewhere), rewritten=rewritten, likely=likely)
 
 
-def _then(anchor: Anchor, path: str, head: AtHead) -> str | None:
+def _fingerprint_then(anchor: Anchor, path: str, head: AtHead) -> str | None:
     """Return the fingerprint of the anchored symbol in a file when it was anchored.
 
     '' where the file did not define it; None when unknown.
