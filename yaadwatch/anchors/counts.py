@@ -118,7 +118,11 @@ def counts(text: str) -> Iterator[Count]:
         before, after = text[:start], text[end:]
         if found["digits"] and _ORDINAL.search(before) and after[:1] in {".", ")"}:
             continue
-        if _is_behind_a_sort(before):
+        # A rate or a comparison is no number of the code: "three times a day", "3 times faster".
+        rate = (
+            r"(?i)\s*times\s+(?:an?|per|as|more|fewer|(?:fast|slow|larg|small|long|high|low)er)\b"
+        )
+        if _is_behind_a_sort(before) or re.match(rate, after):
             continue
         if _is_in_command(before, after) or _is_name(found, before, after):
             continue

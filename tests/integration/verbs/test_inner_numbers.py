@@ -114,6 +114,22 @@ def test_a_version_behind_its_name_counts_nothing(repo, sort):
     assert flagged(repo, said, code, code.replace("18", "20")) == []
 
 
+@pytest.mark.parametrize("often", ["3 times after an error", "three times over", "3 times each"])
+def test_how_often_a_loop_runs_is_followed(repo, often):
+    code = "package n\n\nfunc Send() {\n\tfor i := 0; i < 3; i++ {\n\t\tpost()\n\t}\n}\n"
+
+    found = flagged(repo, f"`Send` tries {often}", code, code.replace("< 3", "< 5"), "src/n.go")
+
+    assert found == ["Send in src/n.go: 3 is now 5"]
+
+
+@pytest.mark.parametrize("often", ["three times a day", "3 times faster", "three times as often"])
+def test_a_rate_or_a_comparison_is_no_number_of_the_code(repo, often):
+    code = "package n\n\nfunc Draw() {\n\tfor i := 0; i < 3; i++ {\n\t\tcell()\n\t}\n}\n"
+
+    assert flagged(repo, f"`Draw` runs {often}", code, code.replace("< 3", "< 4"), "src/n.go") == []
+
+
 @pytest.mark.parametrize("said", ["`Draw` draws two columns", "Two rows come from `Draw`"])
 def test_a_loop_counts_nothing_but_tries_and_times(repo, said):
     code = "package n\n\nfunc Draw() {\n\tfor i := 0; i < 2; i++ {\n\t\tcell()\n\t}\n}\n"
