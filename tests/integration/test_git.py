@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -983,6 +984,27 @@ def test_a_folder_is_silent_only_while_git_has_not_answered_there(repo, tools, m
     runner.run(["status"], cwd=repo.path)
     hanging.join()
     assert runner.silent_since == {}
+
+
+def test_git_is_not_blamed_for_the_time_in_which_this_process_was_stopped(repo, tools, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tools))
+    fake_git(tools, "touch $TMPDIR/began; sleep 0.3; echo a.py; touch $TMPDIR/ended")
+    asking = (
+        "import sys; from datetime import timedelta; from pathlib import Path;"
+        "from yaadwatch.repo.command import GitRunner;"
+        "runner = GitRunner(timedelta(seconds=1));"
+        "print(runner.run(['ls-files'], cwd=Path(sys.argv[1])), len(runner.timed_out))"
+    )
+    asker = subprocess.Popen(
+        [sys.executable, "-c", asking, str(repo.path)], stdout=subprocess.PIPE, text=True
+    )
+    wait_until((tools / "began").exists, "git")
+    asker.send_signal(signal.SIGSTOP)
+    time.sleep(1.2)
+    wait_until((tools / "ended").exists, "the end of git")
+    asker.send_signal(signal.SIGCONT)
+
+    assert asker.communicate()[0] == "b'a.py\\n' 0\n"
 
 
 def test_what_git_leaves_running_is_ended_when_git_is_done(repo, tools, tmp_path, monkeypatch):

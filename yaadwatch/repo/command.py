@@ -58,6 +58,8 @@ WORK_MIN = 0.25
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
 """Memory limit of a git process, where the system has one; mapped packs do not count."""
+ENDING_S = 0.1
+"""Time for a command that has closed its output to end, even past its limit."""
 NO_GIT = "git is not installed, or not on the PATH"
 INSTALL_GIT = "Install git; nothing that is stored was lost."
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
@@ -189,11 +191,11 @@ class GitRunner:
         feeding: contextlib.AbstractContextManager[int | IO[bytes]]
         feeding = nothing if given is None else processes.holding(given)
         with self._places, feeding as stdin:
-            until = self._clock.monotonic_s() + self._timeout_s
             process = self._start(arguments, cwd, environment, stdin)
+            until = self._clock.monotonic_s() + self._timeout_s
             try:
                 output, errors = self._listen(process, until, bytes_max)
-                process.wait(max(until - self._clock.monotonic_s(), 0.01))
+                process.wait(max(until - self._clock.monotonic_s(), ENDING_S))
             except (subprocess.TimeoutExpired, TimeoutError):
                 is_idle = processes.cpu_s(process.pid) < self._timeout_s * WORK_MIN
                 error = (GitHangs if is_idle else YaadError)(
@@ -321,14 +323,17 @@ class GitRunner:
         """
         output, errors = bytearray(), bytearray()
         with selectors.DefaultSelector() as ready:
-            for stream, heard in ((process.stdout, output), (process.stderr, errors)):
+            for stream, kept in ((process.stdout, output), (process.stderr, errors)):
                 if stream is not None:
-                    ready.register(stream.fileno(), selectors.EVENT_READ, heard)
+                    ready.register(stream.fileno(), selectors.EVENT_READ, kept)
             while ready.get_map():
+                # Past the limit, what it has printed already still counts: this process may have
+                # been stopped, and not git. An endless flow ends with git's own processor time.
                 left = until - self._clock.monotonic_s()
-                if left <= 0:
+                heard = ready.select(max(left, 0.0))
+                if not heard and left <= 0:
                     raise TimeoutError
-                for key, _ in ready.select(left):
+                for key, _ in heard:
                     chunk = os.read(key.fd, 1024 * 1024)
                     if not chunk:
                         ready.unregister(key.fd)
