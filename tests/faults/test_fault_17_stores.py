@@ -4,10 +4,11 @@ Case by case: `tests/integration/verbs/test_hostile_store.py` and `test_projects
 """
 
 import shutil
+import time
 
 import apsw
 import pytest
-from living_daemon import Living, Shop
+from living_daemon import Living, Shop, source
 
 from yaadwatch.model.errors import Code, YaadError
 
@@ -104,6 +105,29 @@ def test_a_store_that_was_deleted_comes_back_from_its_backup(machine, shop):
     shop.ask("add", restore=True)
     assert kept(shop) == set(shop.said.values())
     assert shop.is_sound() == "ok"
+
+
+def test_an_older_store_that_is_put_in_place_is_followed_from_then_on(machine, shop):
+    """Its events have smaller numbers than those of the store that it replaces."""
+    number = Shop.FILES
+    shop.write(shop.path(number), source(number))
+    shop.commit("one more")
+    copy = shop.store.with_name("copy")
+    conn = apsw.Connection(str(shop.store), flags=apsw.SQLITE_OPEN_READONLY)
+    conn.execute("VACUUM INTO ?", (str(copy),))
+    conn.close()
+    for turn in range(20):
+        shop.ask("remember", text=f"Said after the copy, for the {turn}. time")
+    time.sleep(
+        1
+    )  # until the events are followed; if it was too short, nothing is shown by this test
+    for ending in ("-wal", "-shm"):
+        shop.store.with_name(f"yaad.db{ending}").unlink(missing_ok=True)
+    copy.replace(shop.store)
+
+    shop.remember(number)
+    shop.edit(number, 7)
+    shop.settles()
 
 
 def test_a_store_that_is_no_database_any_more_is_said_and_the_others_work(machine, shop):

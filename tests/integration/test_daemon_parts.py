@@ -782,6 +782,37 @@ async def test_changes_while_agent_files_wait_add_no_looks_of_their_own(world, t
 
 
 @story
+async def test_many_saves_while_checks_fail_are_tried_again_together(world, tree):
+    world.engine.error = OSError("a fault")
+    for path in ("a.py", "src/auth/jwt.py", "a.py", "src/auth/jwt.py"):
+        (tree.root / path).write_text("new")
+        await world.settled()
+    planned = asyncio.get_running_loop()._scheduled
+    assert sum("_again" in repr(one) and not one.cancelled() for one in planned) <= 1
+
+    world.engine.error = None
+    world.checks.clear()
+    (tree.root / "a.py").write_text("newer")
+    await world.until(lambda: world.looked_at("src/auth/jwt.py"))
+    await world.settled()
+    assert world.health.problems() == []
+
+
+@story
+async def test_two_that_learn_at_once_that_work_trees_are_gone_do_not_fail(world, tree):
+    for worktree in (2, 3, 4):
+        world.engine.there.append(replace(tree, worktree=worktree))
+    await world.intake.sweep()
+    await world.settled()
+    assert len(world.intake.trees.known) == 4
+
+    world.engine.there.clear()
+    await asyncio.gather(world.intake.sweep(), world.intake.poll(), world.intake.sweep())
+
+    assert world.intake.mode("p") == "off"
+
+
+@story
 async def test_a_fault_in_a_check_stops_nothing(world, tree):
     world.engine.error = ZeroDivisionError("a fault")
     (tree.root / "a.py").write_text("new")

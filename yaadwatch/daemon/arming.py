@@ -111,7 +111,7 @@ class Bursts:
         """
         batches: list[Batch] = []
         for tree, burst in sorted(self._open.items(), key=lambda item: item[1].first):
-            if len(batches) == room:
+            if len(batches) >= room:
                 break
             if tree in running or now < self._over_at(burst):
                 continue

@@ -68,7 +68,7 @@ class Follower:
     """Follows the logs of the projects it is woken for. Used on the loop.
 
     Args:
-        unread: the events of a project after a number, or only its newest (None); run in a thread.
+        unread: the events of a project after a number, or only its newest; run in a thread.
         react: called with a project and an event with a reaction; with None when any may have been
             missed.
     """
@@ -105,8 +105,8 @@ class Follower:
                     _log.info("follower.put_off", extra=extra)
                 elif error is not None:
                     log_crash("follower.failed", error, project=project)
-                if error is not None:
-                    self._seen.pop(project, None)
+                if error is not None and self._seen.pop(project, None) is not None:
+                    asyncio.get_running_loop().call_later(2.0, self.wake, project)
         finally:
             del self._following[project]
 
@@ -114,7 +114,8 @@ class Follower:
         while True:
             seen = self._seen.get(project)
             found = await asyncio.to_thread(self._unread, project, seen)
-            if seen is None:
+            if seen is None or (found and found[0].seq <= seen):
+                seen = None
                 self._react(project, None)
             for event in found:
                 if seen is not None and reaction_to(event) is not None:
@@ -125,8 +126,9 @@ class Follower:
 
 
 def unread(home: Home, project: str, seen: int | None) -> Sequence[Event]:
-    """Return the events of a project after a number, or only its newest (None).
+    """Return the events of a project after a number, or only its newest.
 
+    Only the newest, too, where its number is smaller: an older store was put in its place.
     A project that is no longer watched, or not at its place, has none.
     """
     found = home.user.read(projects.get, project)
@@ -134,7 +136,8 @@ def unread(home: Home, project: str, seen: int | None) -> Sequence[Event]:
         return []
 
     def ask(conn: Connection) -> Sequence[Event]:
-        after = history.last(conn) - 1 if seen is None else seen
+        newest = history.last(conn)
+        after = newest - 1 if seen is None or newest < seen else seen
         return history.after(conn, after, PAGE)
 
     return home.stores.look(found, ask)

@@ -61,6 +61,7 @@ class Intake:
         self._running: dict[Tree, asyncio.Task[None]] = {}
         self._began_s: dict[Tree, float] = {}
         self._failures: dict[Tree, int] = {}
+        self._unchecked: dict[Tree, frozenset[str] | None] = {}  # by checks that failed
         self._waits: dict[Tree, int] = {}
         self._next_looks: dict[Tree, asyncio.TimerHandle] = {}
         self._lags_s: dict[str, float] = {}
@@ -258,6 +259,9 @@ class Intake:
                     self._changed_projects.add(key[0])
                 self._failures.pop(key, None)
                 self._health.well(_part(key))
+                if batch.paths is None:
+                    self._unchecked.pop(key, None)
+                self._check_again(key)
             elif key in self.trees.known:
                 self._went_wrong(batch, error)
         finally:
@@ -313,8 +317,7 @@ class Intake:
             self.trees.not_found(key)
             self._changed_projects.add(key[0])  # it may have moved, and be found where it is now
             if failures <= 5:  # a disk may only be slow; later, each poll looks for the folder
-                again = asyncio.get_running_loop().call_later
-                again(2.0**failures, self._again, key, batch.paths)
+                self._put_off(batch, 2.0**failures)
             return
         if isinstance(error, YaadError) and failures == 1:
             _log.info("check.put_off", extra=put_off)
@@ -327,8 +330,22 @@ class Intake:
                 mend=mend,
                 project=key[0],
             )
-        delay_s = min(2.0 ** (failures - 1), 300.0)
-        asyncio.get_running_loop().call_later(delay_s, self._again, key, batch.paths)
+        self._put_off(batch, min(2.0 ** (failures - 1), 300.0))
+
+    def _put_off(self, batch: Batch, delay_s: float) -> None:
+        """Check what a failed check left, later or after one that went well, whichever is first."""
+        key = batch.tree
+        known: frozenset[str] | None = self._unchecked.get(key, frozenset())
+        if key not in self._unchecked:  # else each save meanwhile would be tried again by itself
+            asyncio.get_running_loop().call_later(delay_s, self._check_again, key)
+        if known is None or batch.paths is None:
+            self._unchecked[key] = None
+        else:
+            self._unchecked[key] = known | batch.paths
+
+    def _check_again(self, key: Tree) -> None:
+        if key in self._unchecked:
+            self._again(key, self._unchecked.pop(key))
 
     def _again(self, key: Tree, paths: frozenset[str] | None) -> None:
         if key not in self.trees.known:
@@ -342,6 +359,7 @@ class Intake:
     def _forget(self, key: Tree) -> None:
         """Forget a tree that is watched no longer."""
         self._failures.pop(key, None)
+        self._unchecked.pop(key, None)
         self._wait_for_git(key, waiting=False)
         if all(key[0] != project for project, _ in self.trees.known):
             self._lags_s.pop(key[0], None)

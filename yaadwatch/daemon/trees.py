@@ -414,7 +414,7 @@ class Trees:
             self.take(key, meaning, self._monotonic_s())
 
     async def _forget(self, key: Tree) -> None:
-        del self._known[key]
+        self._known.pop(key, None)  # another refresh may have been as quick
         self._bursts.drop(key)
         self._unarmed.discard(key)
         self._away.discard(key)

@@ -33,7 +33,7 @@ class Following:
         if self.errors:
             raise self.errors.pop()
         log = self.logs[project]
-        return log[-1:] if seen is None else log[seen : seen + PAGE]
+        return log[-1:] if seen is None or len(log) < seen else log[seen : seen + PAGE]
 
     def react(self, project: str, event: Event | None) -> None:
         self.done.append((project, None if event is None else event.seq))
@@ -100,6 +100,22 @@ def test_after_a_log_that_cannot_be_read_everything_may_have_been_missed(error):
         assert following.done == [MISSED, MISSED, ("q", None)]
 
     run()
+
+
+@story
+async def test_a_log_that_could_be_read_before_is_read_again_soon(following):
+    loop = asyncio.get_running_loop()
+    call_later = loop.call_later
+    loop.call_later = lambda _, *rest: call_later(0, *rest)
+    await following.woken()
+    following.append("p", HEAD_MOVED)
+    following.errors = [YaadError(Code.UNAVAILABLE, "It is locked.")]
+
+    await following.woken()
+    while len(following.done) < 2:
+        await asyncio.sleep(0.001)
+
+    assert following.done == [MISSED, MISSED]
 
 
 @pytest.mark.parametrize("kind", REACTIONS)
