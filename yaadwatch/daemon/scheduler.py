@@ -103,12 +103,12 @@ class Runs:
 def first_run(every: timedelta, last: JobRun | None, *, since: datetime, now: datetime) -> datetime:
     """Return when a job should run first after a start: from `now` to `now + every`.
 
-    A job that never ran is due one period after `since`; an interrupted job, at once. Clocks may
-    have gone back since the last run.
+    A job that never ran is due one period after `since`; one that was interrupted or went wrong, at
+    once. Clocks may have gone back since the last run.
     """
     if last is None:
         due = since + every
-    elif last.ended_at is None:
+    elif last.ended_at is None or last.error is not None:
         due = now
     else:
         due = last.started_at + every
@@ -210,6 +210,8 @@ class Scheduler:
             log_crash("job.failed", error, job=job.name)
             self._logged[job.name] = words
         self._health.degraded(part, f"The job `{job.name}` went wrong: {words}", mend=job.mend)
+        if self._scheduler is not None:  # a day is long, when its cause may have been removed
+            self._run_within(self._scheduler, job, timedelta(hours=1))
 
     async def _run_kept(self, job: Job) -> None:
         await asyncio.to_thread(self._runs.start, job.name, self._clock.now())
@@ -230,12 +232,15 @@ class Scheduler:
             if abs(jump_s) <= 2.0:
                 continue
             for job in self._jobs:  # none waits longer than its period by the new clock
-                scheduled = scheduler.get_job(job.name)
-                latest = wall_now + self._every(job)
-                if scheduled is not None and scheduled.next_run_time > latest:
-                    scheduled.modify(next_run_time=latest)
+                self._run_within(scheduler, job, self._every(job))
             scheduler.wakeup()
             await self._on_jump()
+
+    def _run_within(self, scheduler: "AsyncIOScheduler", job: Job, limit: timedelta) -> None:
+        """Run a job no later than after `limit`."""
+        scheduled, latest = scheduler.get_job(job.name), self._clock.now() + limit
+        if scheduled is not None and scheduled.next_run_time > latest:
+            scheduled.modify(next_run_time=latest)
 
     def _every(self, job: Job) -> timedelta:
         return job.every or self._poll_every

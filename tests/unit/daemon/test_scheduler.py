@@ -76,6 +76,14 @@ class World:
         """Return whether the job ran here, to its end."""
         return job in self.ran and self.runs.ran[job].ended_at is not None
 
+    def next_runs_now(self, job: str) -> datetime:
+        """Return when a job that ran to its end here runs next."""
+        return (
+            self.scheduler.next_runs()[job]
+            if self.has_run(job)
+            else datetime.max.replace(tzinfo=UTC)
+        )
+
     async def jumped(self) -> None:
         self.jumps += 1
 
@@ -176,6 +184,24 @@ def test_a_job_that_fails_is_written_down_and_told_until_it_goes_well():
         runs.ran["upkeep"] = well(now() - 3 * DAY)
         await world.until(lambda: not world.health.problems())
         assert runs.ran["upkeep"].error is None
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("name", ["upkeep", "backup", "trim"])
+def test_a_daily_job_that_fails_is_run_again_within_an_hour_and_at_the_next_start(name):
+    async def story() -> None:
+        others = {one: well(now()) for one in (*DAILY, "sweep") if one != name}
+        world = World(PaperRuns(now() - 9 * DAY, **{name: well(now() - 3 * DAY)}, **others))
+        world.failing.add(name)
+
+        await world.until(lambda: world.next_runs_now(name) <= now() + HOUR)
+
+        assert [problem.what for problem in world.health.problems()]
+        again = World(world.runs)
+        await again.until(lambda: again.has_run(name))
+        assert again.ran == [name]
+        assert again.next_runs[name] > now() + 22 * HOUR
 
     asyncio.run(story())
 
