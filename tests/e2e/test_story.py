@@ -305,7 +305,7 @@ def test_status_fits_on_one_screen_and_stop_stops(machine, watched, memory):
     answers.check("config", machine.ask("config", "list"))
     pid = status["daemon"]["pid"]
     assert machine.run("stop").status == 0
-    wait_until(lambda: not alive(pid), patience_s=3)
+    wait_until(lambda: not alive(pid))
     assert machine.ask("status")["daemon"]["running"] is False
     assert machine.run("stop").status == 0
 

@@ -61,7 +61,7 @@ def test_a_home_that_is_named_relative_to_our_folder_is_the_daemons_too(home, mo
     monkeypatch.chdir(home.parent)
     monkeypatch.setenv("YAAD_HOME", "yaad")
 
-    with contextlib.closing(starting_client(time_s=5)) as client:
+    with contextlib.closing(starting_client()) as client:
         assert client.call("status")["daemon"]["pid"] == client.pid
 
     assert places.lock_file() == home / "daemon.lock"
