@@ -95,14 +95,14 @@ class DaemonState:
     def problems(self) -> list[dict[str, str]]:
         """Return what is degraded, and how many hooks sent their agent nothing."""
         found = [
-            {"what": one.what, "mend": one.mend, "project": one.project}
+            {"what": mask(one.what), "mend": one.mend, "project": one.project}
             for one in self.health.problems()
         ]
         found += [
             {"what": what, "mend": MEND, "project": project}
             for what, project in self.intake.stuck()
         ]
-        hooks = privacy.mask(hook_log.count(places.hook_log(), self.now()).in_words()).text
+        hooks = mask(hook_log.count(places.hook_log(), self.now()).in_words())
         return [*found, {"what": hooks, "mend": "yaadwatch doctor"}] if hooks else found
 
     def next_runs(self) -> dict[str, datetime]:

@@ -1,6 +1,12 @@
 import logging
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
 
-from yaadwatch.daemon.supervisor import Health, Problem
+import pytest
+
+from yaadwatch.daemon.supervisor import Health, Problem, error_in_words
+from yaadwatch.daemon.wiring import DaemonState
 
 
 def test_a_problem_is_shown_until_its_part_is_well():
@@ -41,3 +47,23 @@ def test_of_projects_that_are_there_no_more_nothing_is_kept():
     health.keep_only({"q"})
 
     assert [problem.project for problem in health.problems()] == ["q", ""]
+
+
+@pytest.mark.parametrize("part", ["check p 1", "job backup", "socket"])
+def test_a_secret_in_an_error_is_not_in_the_answers(part):
+    secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    health = Health()
+    health.degraded(part, error_in_words(KeyError(secret)), mend="yaadwatch stale")
+    state = DaemonState(
+        intake=SimpleNamespace(stuck=list),
+        scheduler=None,
+        health=health,
+        started_at="",
+        path=Path("/"),
+        now=lambda: datetime.now(UTC),
+    )
+
+    (problem,) = state.problems()
+
+    assert problem["what"].startswith("KeyError: ")
+    assert secret not in problem["what"]
