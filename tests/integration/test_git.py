@@ -154,40 +154,6 @@ def test_a_linked_work_tree_has_its_own_head_and_files(repo, runner, tmp_path):
     assert linked.layout.common_dir == repo.layout.common_dir
 
 
-def test_all_that_a_repository_stands_at_is_named_from_anywhere_in_it(stored, tmp_path):
-    stored.write("src/one.py", "1\n")
-    stored.commit("one")
-    stored.git("worktree", "add", "-q", str(tmp_path / "linked"))
-    found = layout.find(stored.path)
-    places = {stored.path, tmp_path / "linked", found.git_dir, found.common_dir}
-
-    assert places <= set(layout.place_names(stored.path / "src"))
-    away = set(layout.place_names(tmp_path / "linked" / "src"))
-    assert places - {stored.path} <= away
-    assert layout.find(tmp_path / "linked").git_dir in away
-
-
-def test_a_place_is_named_before_anything_in_it_is_looked_at(new_repo, tmp_path):
-    """It is away when it is named, and comes back in time to be looked into."""
-    repo = new_repo("repo")
-    repo.commit("one")
-    repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
-    git, away = repo.path / ".git", tmp_path / "away"
-    stands = layout.place_names(tmp_path / "linked")
-    named = [next(stands) for _ in range(3)]
-    git.rename(away)
-
-    named.append(next(stands))
-
-    assert named[-1].is_relative_to(git)
-    away.rename(git)
-    assert git in set(stands)
-
-
-def test_where_no_repository_is_a_folder_stands_at_itself(tmp_path):
-    assert list(layout.place_names(tmp_path)) == [tmp_path]
-
-
 def test_a_submodule_is_a_repository_of_its_own(repo, new_repo, runner):
     part = new_repo("part")
     commit = part.add("part.py", TEXT)

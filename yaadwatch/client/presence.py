@@ -15,11 +15,6 @@ import time
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
-
 _PAUSE_S = 0.02
 
 

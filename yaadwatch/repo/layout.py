@@ -173,39 +173,6 @@ def registered(layout: Layout) -> set[Path]:
     return {_resolved(entry / text).parent for entry, text in named.items() if text}
 
 
-def place_names(folder: Path) -> Iterator[Path]:
-    """Yield the paths of `folder` and its repository, links unresolved: work tree, git folders.
-
-    A path is yielded before anything in it is read, so that the caller can first find out whether
-    its disk answers. A folder without a repository yields itself.
-    """
-    yield folder
-    here = _resolved(folder)
-    above = (
-        one
-        for one in (here, *here.parents)
-        if os.path.lexists(f"{one}/.git") or _is_git_dir(str(one))
-    )
-    root = next(above, None)
-    if root is None:
-        return
-    git_dir = root / ".git" if os.path.lexists(f"{root}/.git") else root
-    yield root
-    yield git_dir
-    pointer = _text(git_dir)
-    if pointer is not None and pointer.startswith("gitdir:"):
-        git_dir = _named(root, pointer.removeprefix("gitdir:").strip())
-        yield git_dir
-    common = _named(git_dir, _text(f"{git_dir}/commondir") or ".")
-    yield common
-    if common.name == ".git":
-        yield common.parent
-    for entry in _entries(common / "worktrees"):
-        text = _text(entry / "gitdir")
-        if text:
-            yield _named(entry, text).parent
-
-
 def read_head(layout: Layout) -> Head | None:
     """Return where HEAD is; None when only git can find out (other ref storage, unusual refs)."""
     if os.path.lexists(f"{layout.common_dir}/reftable"):
@@ -397,11 +364,6 @@ def _resolved(path: Path) -> Path:
         return path.resolve()
     except (OSError, RuntimeError, ValueError):
         return path
-
-
-def _named(folder: Path, path: str) -> Path:
-    """Return `path` relative to `folder` by name alone, so that no disk is accessed for a link."""
-    return Path(os.path.normpath(folder / path))
 
 
 def _is_git_dir(folder: str) -> bool:
