@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from bridges import registry
-from yaadwatch.db import edges, history, nodes
+from yaadwatch.db import authority, edges, history, nodes
 from yaadwatch.db import rows as db_rows
 from yaadwatch.db.files import Connection
 from yaadwatch.db.rows import NOT_INDEXED
@@ -307,12 +307,15 @@ def _page(conn: Connection, node: Node, named: dict[str, tuple[str, str]]) -> Pa
         for edge in edges.of_node(conn, node.id)
         if edge.from_node == node.id and edge.to_node in named
     )
+    whose = authority.of_nodes(conn, [node.id])[node.id]
     fields: dict[str, object] = {
         "name": node.summary,
         "type": node.kind,
         "description": node.summary,
         "created": time_text(node.created_at),
         "id": node.id,
+        "by": whose.by if whose.is_unverified else None,
+        "unverified": True if whose.is_unverified else None,
         "tier": node.tier,
         "key": node.key,
         "tags": list(node.tags) or None,

@@ -191,12 +191,12 @@ def test_pages_of_living_memories_that_are_imported_are_exported_alike(world, do
 
 
 def living_pages(folder):
-    """Return the content of each page of a living memory but the fields of its history."""
+    """Return the content of each page of a living memory but its history and who vouches for it."""
     return {
         path.relative_to(folder).as_posix(): [
             line
             for line in path.read_text().splitlines()
-            if not line.startswith(("version: ", "updated: "))
+            if not line.startswith(("version: ", "updated: ", "by: ", "unverified: "))
         ]
         for path in folder.rglob("*.md")
         if ".archive" not in path.parts

@@ -628,6 +628,20 @@ def test_index_of_exported_pages_quotes_every_memory(claude, tmp_path):
     assert ']] "Run the linter with make"' in index
 
 
+@pytest.mark.parametrize("is_approved", [False, True])
+def test_an_exported_page_says_that_nobody_approved_its_words(claude, tmp_path, is_approved):
+    note = states(claude)["id"]
+    claude.remember("Run the linter with make")
+    if is_approved:
+        command(claude, "review", "--approve", note)
+
+    command(claude, "export", tmp_path / "pages", "--format", "markdown")
+
+    pages = [page.read_text("utf-8") for page in (tmp_path / "pages").glob("convention/*.md")]
+    said = [page for page in pages if 'by: "agent ' in page and "unverified: true" in page]
+    assert [RULE in page for page in said] == ([] if is_approved else [True])
+
+
 def test_a_contradiction_quotes_what_an_agent_claims(claude):
     claude.claim(claude.remember("The API port is 8080"), "api", "port", "8080")
     note = states(claude, "The API port is 9090", name="codex")["id"]
