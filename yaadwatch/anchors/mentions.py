@@ -73,6 +73,7 @@ _ANNOUNCED = re.compile(
     rf"(?:(?:replaced|superseded)\s(?:by|with)|(?:renamed|migrated)\sto)\s{{1,3}}{_HEIR}"
     r"(?!\s{1,3}(?:at|during|on|upon|per)\b)"
     r"|deprecated\b|phased out\b|obsolete\b)"
+    rf"|(?:was|were|(?:has|have) been|will be)\s(?:merged|folded)\sinto\s{{1,3}}{_HEIR}"
     r"|(?:(?:will be|(?:is|are) (?:to be|being|going to be))\s(?:removed|deleted|dropped)"
     rf"|(?:goes|go|will go|(?:is|are) going)\saway){_FOR_GOOD})"
 )
@@ -106,6 +107,10 @@ _DELETED = re.compile(
     rf"(?im){_PLAN}(?:(?:delet|remov|retir)(?:e|ing)|drop(?:ping)?)\s{{1,3}}"
     rf"(?:(?:the|old|legacy)\s{{1,3}}){{0,2}}{_THING},?\s{{1,3}}{_ONCE}"
 )
+_TODO = re.compile(
+    r"(?i)\b(?:todo|fixme)(?:\([^)\n]{0,40}\))?:?\s{1,3}(?:delete|remove|retire|drop)\s{1,3}"
+    rf"(?:(?:the|old|legacy)\s{{1,3}}){{0,2}}{_THING}(?=\s*(?:$|[.,;!)\n]|and\b|but\b))"
+)
 _TO_BE_DELETED = re.compile(
     rf"(?i){_THING}\s{{1,3}}(?:"
     rf"(?:can|could|may|should|must)\sbe\s(?:removed|deleted|dropped|retired),?\s{{1,3}}{_ONCE}"
@@ -116,13 +121,13 @@ _REST = r"(?:[^.!?\n]|[.!?](?=\S))*"
 """What may stand between a word and another one of its sentence: `a.py` ends none."""
 _QUOTED = re.compile(r"`[^`\n]*`")
 _AGAIN = re.compile(
-    rf"(?i){_REST}\b(?:you(?:r|['’](?:re|ve))?|each|whenever|when|if|during|done|finished"
+    rf"(?i)(?:\s*(?:done|finished)\b|{_REST}\b(?:you(?:r|['’](?:re|ve))?|each|whenever|when|if|during"
     r"|every (?:time|run|build|test|day|release)|the (?:tests?|suite|build|run)|fails?"
     r"|for (?:an?|each|every|local|testing|debugging|development)|by running|before|ends?"
-    r"|logs? out|exits?|closes?|expires?|at (?:\w+ time|runtime|start|shutdown|log(?:in|out)))\b"
+    r"|logs? out|exits?|closes?|expires?|at (?:\w+ time|runtime|start|shutdown|log(?:in|out)))\b)"
 )
 """What makes an instruction one for each time: "Delete `a` once you are done" needs `a`."""
-_PLANS = (_MOVED, _REPLACED, _DELETED, _TO_BE_DELETED)
+_PLANS = (_MOVED, _REPLACED, _DELETED, _TODO, _TO_BE_DELETED)
 """What a text announces to go. When that comes true, the text is as true as it was."""
 _GOES: Final = ("removed", "deleted", "dropped")
 _PATTERNS: Final = (
@@ -132,8 +137,8 @@ _PATTERNS: Final = (
     (
         _ANNOUNCED,
         (
-            *("replaced", "superseded", "renamed", "migrated", "deprecated", "phased out"),
-            *("obsolete", "away", *_GOES),
+            *("replaced", "superseded", "renamed", "migrated", "merged", "folded", "deprecated"),
+            *("phased out", "obsolete", "away", *_GOES),
         ),
     ),
     (_SUCCEEDED, ("replace", "supersede")),
@@ -141,6 +146,7 @@ _PATTERNS: Final = (
     (_MOVED, ("from",)),
     (_REPLACED, ("replac", "swap")),
     (_DELETED, ("delet", "remov", "retir", "drop")),
+    (_TODO, ("todo", "fixme")),
     (_TO_BE_DELETED, (*_GOES, "retired", "sunset", "removal", "deletion")),
 )
 """Each pattern, and the words of which a text that it matches has one."""

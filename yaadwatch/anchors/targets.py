@@ -4,6 +4,7 @@ A target is a name that a project file defines: a rule of a Makefile, a script o
 session, a package.
 """
 
+import difflib
 import itertools
 import json
 import re
@@ -73,6 +74,21 @@ def defines_target(path: str, text: str, target: str) -> bool:
         _is_of(target, *one.split("%", 1)) and (one != "%" or _names_target(defined[one], text))
         for one in patterns
     )
+
+
+def nearest_target(path: str, text: str, target: str) -> str:
+    """Return the target of a build file that a misspelt one may mean; '' for none.
+
+    '' too where the file includes others: the target may be theirs.
+    """
+    if len(target) < 4 or included(path, text):
+        return ""
+    alike = [
+        name
+        for name in _defined(path, text)
+        if name[:1] == target[:1] and abs(len(name) - len(target)) <= 1
+    ]
+    return next(iter(difflib.get_close_matches(target, alike, 1, 0.75)), "")
 
 
 def _names_target(steps: str, text: str) -> bool:

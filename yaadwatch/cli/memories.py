@@ -106,9 +106,8 @@ def remember(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
         why = "in no rules file until a person approves it: yaadwatch review"
         terminal.line(styled(why, "yellow"), indent=2)
     for one in answer.get("missing") or ():
-        what = "file" if one["kind"] == "file" else "definition"
         instead = f"; did you mean {one['nearest']}?" if one["nearest"] else "."
-        text = f"No {what} {one['name']} was found here{instead}"
+        text = f"No {one['kind']} {one['name']} was found here{instead}"
         terminal.line(styled(text, "yellow"), indent=2)
     print_conflicts(answer, terminal)
     _print_flagged(answer, terminal)

@@ -10,17 +10,18 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from yaadwatch.anchors import definitions
+from yaadwatch.anchors import definitions, targets
 from yaadwatch.anchors.definitions import language_of, last_part
 from yaadwatch.anchors.mentions import mentions
 from yaadwatch.anchors.naming import parts_of
+from yaadwatch.anchors.targets import Command
 from yaadwatch.db import history
 from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import View
@@ -33,7 +34,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import TEXT_CHARS_MAX
 from yaadwatch.model.memories import HOT, NOT_GIVEN, Node, canonical_key, canonical_kind, tier_of
 from yaadwatch.repo import layout
-from yaadwatch.staleness import file_state
+from yaadwatch.staleness import anchoring, file_state
 from yaadwatch.staleness.worktree import WorkTree
 from yaadwatch.system import files
 from yaadwatch.text import privacy
@@ -90,7 +91,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """A missing file or definition that a text names, and the nearest name that exists."""
+    """A missing file, definition or target that a text names, and the nearest name that exists.
+
+    `kind`: 'file', 'definition' or 'target' (of make, npm, just, ...).
+    """
 
     name: str
     kind: str
@@ -326,10 +330,11 @@ _NEAR: Final = 0.75
 
 
 def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Missing, ...]:
-    """Return the missing files and definitions that a text names, a few at most.
+    """Return the missing files, definitions and targets that a text names, a few at most.
 
     A definition counts where its file, or its type, exists and defines a similar name; without a
-    file, where exactly one defined name of the project is one or two typing errors away.
+    file, where exactly one defined name of the project is one or two typing errors away. A target
+    counts where its build file defines one that is spelled alike.
     """
     spoken = mentions(draft.text)
     listing = tree.listing()
@@ -365,7 +370,22 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
         nearest = nearest_definition(symbol, found, (), tree) or _nearest_anywhere(symbol, tree)
         if nearest:
             lost.append(Missing(name=symbol, kind="definition", nearest=nearest))
+    lost += _misspelt_targets(draft, spoken.commands, tree)
     return tuple(lost[:5])
+
+
+def _misspelt_targets(
+    draft: Draft, commands: Iterable[Command], tree: WorkTree
+) -> Iterator[Missing]:
+    listing = tree.listing()
+    for command in commands:
+        paths = anchoring.build_files(command.tool, draft.folder, listing)
+        texts = {path: (tree.read(path) or b"").decode("utf-8", "replace") for path in paths}
+        if any(targets.defines_target(*file, command.target) for file in texts.items()):
+            continue
+        near = (targets.nearest_target(*file, command.target) for file in texts.items())
+        if nearest := next(filter(None, near), ""):
+            yield Missing(name=command.target, kind="target", nearest=nearest)
 
 
 def nearest_file(path: str, tree: WorkTree) -> str:

@@ -428,7 +428,7 @@ def _point(one: AnchorSearch, maker: Maker) -> None:
                 _add(one, maker.anchor(first, Method.GLOB, symbol=whole))
                 break
     for command in one.spoken.commands:
-        for path in _build_files(command.tool, one.source.folder, view.listing()):
+        for path in build_files(command.tool, one.source.folder, view.listing()):
             if targets.defines_target(path, maker.text(path), command.target):
                 _add(one, maker.anchor(path, Method.TARGET, symbol=command.target))
                 break
@@ -535,7 +535,7 @@ def _plain(word: str) -> str:
     return word.lstrip("-").replace("-", "_")
 
 
-def _build_files(tool: str, folder: str, tree: Tree) -> list[str]:
+def build_files(tool: str, folder: str, tree: Tree) -> list[str]:
     """Return the files that may define a tool's targets, nearest first."""
     found: list[str] = []
     for name in targets.PLACES.get(tool, ()):

@@ -87,6 +87,8 @@ def explain(
     ]
     if uncommitted or not found:
         where = "(uncommitted)" if uncommitted else "(the history does not show in which commit)"
+        if uncommitted and same and head.head.commit:
+            where = "(it was never committed)"
         if committed.verdict is Verdict.UNKNOWN:
             where = NOT_KNOWN
         found.append(

@@ -283,7 +283,7 @@ def test_a_flag_says_what_can_be_checked(stories, story):
         assert bool(flag.evidence) == told_why
         # A moved file that the text's own name still finds is suspect, however high its score is.
         assert flag.level in ({"warn", "suspect"} if verdict.level(flag.score) else {""})
-        assert flag.uncommitted == any("(uncommitted)" in row.summary for row in flag.evidence)
+        assert flag.uncommitted == any("committed)" in row.summary for row in flag.evidence)
         for row in flag.evidence:
             assert row.summary
             if row.commit is not None:

@@ -15,6 +15,10 @@ def shop(repo):
     repo.write("src/order.py", CART)
     repo.write("web/pages/checkout.ts", "export function pay(): void {}\n")
     repo.write("src/basket.py", "def basket_total():\n    # not basket_totals\n    return 1\n")
+    scripts = '{"scripts": {"build": "vite build", "lint": "eslint ."}}'
+    repo.write("web/package.json", scripts)
+    repo.write("Makefile", "tests:\n\tpytest\nformat:\n\truff format\n")
+    repo.write("docs/Makefile", "include ../common.mk\nhtmls:\n\tsphinx\n")
     repo.write("src/rows.py", "row_limit = 1\nrow_limiq = 2\n")
     repo.commit("shop")
     return repo
@@ -42,6 +46,10 @@ def missing(repo, said, **fields):
         ("Calls go through fetch_wiht_retry()", ("fetch_wiht_retry", "fetch_with_retry")),
         ("Calls go through `fetchwith_retry`", ("fetchwith_retry", "fetch_with_retry")),
         ("Sums are kept by `basket_totle`", ("basket_totle", "basket_total")),
+        ("Build it with `npm run biuld`", ("biuld", "build")),
+        ("Run `make test` before a push", ("test", "tests")),
+        ("Run `cd web && pnpm lint && pnpm run biuld`", ("biuld", "build")),
+        ("Before a commit: `make fromat`", ("fromat", "format")),
     ],
 )
 def test_a_name_that_is_not_there_is_reported_with_the_nearest_one(shop, said, found):
@@ -65,6 +73,10 @@ def test_a_name_that_is_not_there_is_reported_with_the_nearest_one(shop, said, f
         "Old notes call it `basket_totals`",
         "Rows are capped by `row_limis`",
         "`pay_twise`, once it is written",
+        "Run `npm install`, then `npm run build`",
+        "Deploy with `make ship`",
+        "Install with `make formats-all`",
+        "Build the manual with `make -C docs html`",
     ],
 )
 def test_a_name_that_is_there_or_is_no_typing_error_is_not_reported(shop, said):

@@ -524,7 +524,7 @@ def test_what_was_never_committed_is_not_looked_for_in_the_history(repo):
     flag = repo.flag_of(memory)
 
     assert (flag["verdict"], flag["uncommitted"]) == ("gone", True)
-    assert flag["evidence"][0]["summary"] == "scratch/plan.md is gone (uncommitted)"
+    assert flag["evidence"][0]["summary"] == "scratch/plan.md is gone (it was never committed)"
 
 
 def test_a_memory_of_uncommitted_text_flags_its_being_thrown_away(repo):

@@ -22,7 +22,7 @@ from yaadwatch.api.answers.shapes import (
 
 class _Missing(TypedDict):
     name: str
-    kind: Literal["file", "definition"]
+    kind: Literal["file", "definition", "target"]
     nearest: str
 
 
