@@ -225,6 +225,10 @@ def _tables(text: str) -> dict[str, str]:
     return found
 
 
+PARTS_MAX = 256
+"""Words and signs of two paths together; to compare longer ones takes minutes."""
+
+
 def following(pattern: str, old: str, new: str) -> str | None:
     """Return the pattern that matches `new` as `pattern` matched `old`; None when uncertain.
 
@@ -241,14 +245,19 @@ def following(pattern: str, old: str, new: str) -> str | None:
     if any(True for _ in moved.matching(pattern)):
         return pattern
     parts, were, are = (re.findall(r"[^\W_]+|[\W_]", one) for one in (pattern, old, new))
+    if len(were) + len(are) > PARTS_MAX:
+        return None
     changes = SequenceMatcher(None, were, are, autojunk=False).get_opcodes()
     for action, start, end, first, last in reversed(changes):
-        # What was put in stands before the word behind it.
-        more = 0 if action != "insert" else 2 if were[start : start + 1] == ["/"] else 1
-        was, put = were[start : end + more], are[first : last + more]
-        found = [at for at in range(len(parts)) if parts[at : at + len(was)] == was]
-        if action != "equal" and len(found) == 1:
-            parts[found[0] : found[0] + len(was)] = put
+        # What was put in stands before the word behind it, or where a star is behind the one above.
+        more = 2 if were[start : start + 1] == ["/"] else 1
+        around = ((0, more), (min(2, start), 0)) if action == "insert" else ((0, 0),)
+        for above, behind in around if action != "equal" else ():
+            was, put = were[start - above : end + behind], are[first - above : last + behind]
+            found = [at for at in range(len(parts)) if parts[at : at + len(was)] == was]
+            if was and len(found) == 1:
+                parts[found[0] : found[0] + len(was)] = put
+                break
     found_pattern = "".join(parts)
     is_at_top = "/" in pattern and "/" not in found_pattern
     matches = any(True for _ in moved.matching(found_pattern))
