@@ -312,11 +312,15 @@ def define_by_lines(source: bytes, symbol: str) -> Definition:
     for number, one in enumerate(rest, line + 1):
         if not one.strip() or _COMMENT.match(one):
             continue
-        if _indent(one) <= depth and not (is_braced or _GOES_ON.match(one)):
+        wide = _indent(one)
+        if wide < depth and not is_braced:
+            break
+        # One more clause of the same name belongs to it, as functions of Elixir have them.
+        if wide == depth and not (is_braced or _GOES_ON.match(one) or defines(one, symbol)):
             break
         kept.append(one)
         end = number
-        if is_braced and _indent(one) <= depth and one.lstrip().startswith("}"):
+        if is_braced and wide <= depth and one.lstrip().startswith("}"):
             break
     if _TYPE.match(first):
         kept = list(_own_lines(kept, depth))

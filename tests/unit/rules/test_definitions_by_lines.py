@@ -72,3 +72,31 @@ def fingerprint(source, body):
 )
 def test_layout_is_no_change_and_another_word_is_one(source, old, new, same):
     assert (fingerprint(source, old) == fingerprint(source, new)) is same
+
+
+ELIXIR = "defmodule Rows do\n  def run(:a) do\n    1\n  end\nend\n"
+ZIG = "const Rows = struct {\n    fn run(a: u8)\n    u8 {\n        return a;\n    }\n};\n"
+HASKELL = "module Rows where\n\ndef run a = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        # What closes the code around it is none of it.
+        (ELIXIR, ELIXIR.replace("  end\nend", "  end\n\n  def stop, do: 1\nend"), True),
+        (ELIXIR, ELIXIR.replace("  end\nend", "  end\nend\n\ndefmodule B do\nend"), True),
+        (ZIG, ZIG.replace("    }\n};", "    }\n\n    fn stop() void {}\n};"), True),
+        # Each clause of its name is.
+        (
+            ELIXIR,
+            ELIXIR.replace("  end\nend", "  end\n\n  def run(:b) do\n    2\n  end\nend"),
+            False,
+        ),
+        (ELIXIR, ELIXIR.replace("  end\nend", "  end\n\n  def runs do\n    2\n  end\nend"), True),
+        (HASKELL, f"{HASKELL}def run b = 2\n", False),
+    ],
+)
+def test_all_clauses_of_a_definition_belong_to_it_and_nothing_around_it(old, new, same):
+    then, now = (define_by_lines(text.encode(), "run").fingerprint for text in (old, new))
+
+    assert (then == now) is same
