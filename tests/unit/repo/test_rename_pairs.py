@@ -1,5 +1,6 @@
 """Which of several equal or generated files became which: their paths tell."""
 
+import time
 from collections import Counter
 
 import pytest
@@ -90,6 +91,14 @@ def test_one_rename_stays_as_git_found_it():
     changes = [Change("a.py", "b/c.py", SAME, SAME), Change("d.py", "d.py", "1", "2")]
 
     assert rematched(changes) == changes
+
+
+def test_long_paths_of_equal_files_are_compared_in_a_moment():
+    start = time.process_time()
+
+    rematched(equal([(f"{'a-' * 900}{at}", f"{'a-b-' * 450}{at}") for at in range(4)]))
+
+    assert time.process_time() - start < 1
 
 
 paths = st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map("/".join)
