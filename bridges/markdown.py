@@ -7,10 +7,10 @@ How words become one line:
 
 - White space is collapsed; list marker, task box and inline comments are dropped.
 - The context of a statement comes first, so that the statement means the same when read alone:
-  every heading above it except the title and neutral ones ("Rules"), the label above it (a line
-  that ends in a colon, a line in bold, a short line or a condition right above a list), the item it
-  is nested in. A colon is followed by a space, anything else by " > ". A label above a list is
-  not a statement of its own; an item above a nested list is.
+  every heading above it except the title and neutral ones ("Rules"), the label above it (a line or
+  an item that ends in a colon, a line in bold, a short line or a condition right above a list), the
+  item it is nested in. A colon is followed by a space, anything else by " > ". A label above a list
+  is not a statement of its own; an item above a nested list is.
 - A table row reads `first cell: second cell`; with more columns, or a bare value in the second,
   `header: cell; header: cell`.
 - Lines of a paragraph are joined, unless each of them is a complete sentence.
@@ -226,15 +226,30 @@ class _Reader:
                 self._add_rows(block, on)
 
     def _list(self, block: "Block", below: "Block | None", lead: str) -> None:
-        """Add the items of a list; an item that its successor limits stays in the file."""
+        """Add the items of a list; an item that its successor limits stays in the file.
+
+        An item that ends in a colon with nothing nested in it is the label of those below, up to a
+        wider gap. Whether it holds for the items below that gap is uncertain, so they stay.
+        """
         stays = self._stays
         is_limited = below is not None and _limits(below)
+        label: Block | None = None
+        gap, end = 0, 0
         for item, after in zip_longest(block.children, block.children[1:]):
             inside = after.children[:1] if after is not None else ()
-            if is_limited or _limits(item) or any(map(_limits, inside)):
+            blocks = self._inside(item)
+            is_label = bool(blocks) and _ends_in_colon(blocks[0])
+            label = None if is_label else label
+            gap = gap or item.line - end
+            gap = gap if item.line - end <= gap else -1
+            words = self._words(label) if label is not None and gap > 0 else ""
+            if is_limited or _limits(item) or any(map(_limits, inside)) or (label and not words):
                 self._stays = stays or LIMITED
-            self._item(item, lead)
+            self._item(item, _join(lead, _TASK_BOX.sub("", words or "", count=1)))
             self._stays = stays
+            if is_label and len(blocks) == 1:
+                label, gap = blocks[0], 0
+            end = _last_line(item)
 
     def _paragraph(
         self, block: "Block", below: "Block | None", on: str | None, lead: str
@@ -439,6 +454,14 @@ def _is_label(block: "Block", below: "Block | None") -> bool:
         return len(words) <= CONDITION_CHARS_MAX and below.line <= block.end_line + 2
     right_above = below.line == block.end_line + 1 and block.line == block.end_line
     return right_above and len(words) <= LABEL_CHARS_MAX and not _SENTENCE_END.search(words)
+
+
+def _ends_in_colon(block: "Block") -> bool:
+    return block.kind == "paragraph" and bool(_COLON_AT_END.search(_one_line(block.text)))
+
+
+def _last_line(block: "Block") -> int:
+    return max([block.end_line, *map(_last_line, block.children)])
 
 
 def _limits(block: "Block") -> bool:

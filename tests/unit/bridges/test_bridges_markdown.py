@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 
+from bridges.instructing import LIMITED
 from bridges.markdown import (
     BLANKS_MAX,
     LABEL_CHARS_MAX,
@@ -174,6 +175,43 @@ def test_a_label_goes_in_front_of_what_it_announces():
         "Do not write: Sleeps in tests.",
         "**Never push to main**",
         "**Never push to main** > Somebody is working there.",
+    ]
+
+
+def test_an_item_that_ends_in_a_colon_goes_in_front_of_the_items_below_it():
+    text = """\
+        - Use ruff.
+        - Never do these:
+        - push to main
+        - use `eval`
+        - In tests:
+          - use pytest
+        - Write short functions.
+
+        1. **Only on Windows:**
+
+        2. use nmake
+
+        * Avoid:
+        """
+
+    assert said(text) == [
+        "Use ruff.",
+        "Never do these: push to main",
+        "Never do these: use `eval`",
+        "In tests: use pytest",
+        "Write short functions.",
+        "**Only on Windows:** use nmake",
+    ]
+
+
+def test_an_item_beyond_a_gap_below_such_a_label_stays_in_its_file():
+    found = scan("- Never do these:\n- push to main\n\n- Use ruff always\n- Use tabs always\n")
+
+    assert [(one.text, one.stays) for one in found] == [
+        ("Never do these: push to main", ""),
+        ("Use ruff always", LIMITED),
+        ("Use tabs always", LIMITED),
     ]
 
 
