@@ -132,7 +132,8 @@ def decide(
     )
     if isinstance(stock, Paused):
         return stock
-    if seen.row.mode != INLINE or seen.data is None or (seen.branch.refusal and lines is None):
+    refused = seen.branch.filter or (seen.branch.refusal and lines is None)
+    if seen.row.mode != INLINE or seen.data is None or refused:
         return Decided(inventory=stock, plan=None, archived=known.archived, brought=brought)
     file = File(
         lines=lines,

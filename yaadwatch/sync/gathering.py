@@ -67,8 +67,14 @@ class BranchFile:
         return "" if self.adopted or self.block is not None else NO_BLOCK
 
 
-def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
+def at_head(space: Space, row: AgentFileRow, head: Head, data: bytes | None) -> BranchFile:
     """Return an agent file as the checked-out commit has it; empty when it is only read.
+
+    Args:
+        space: the work tree.
+        row: the file.
+        head: where HEAD is.
+        data: the file's bytes in the work tree; as long as they are HEAD's, no filter counts.
 
     Raises:
         YaadError: from git.
@@ -77,13 +83,14 @@ def at_head(space: Space, row: AgentFileRow, head: Head) -> BranchFile:
     blob = repository.blob_at(head.commit, row.path) if row.mode == INLINE else None
     if blob is None:
         return BranchFile()
-    data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX)
-    found = find(data) if data is not None else None
-    if isinstance(found, Block):
-        overlooked = row.path in repository.left_out().overlooked
-        return BranchFile(blob=blob, block=found.text, overlooked=overlooked)
-    name = repository.conversions(row.path).filter
-    return BranchFile(blob=blob, filter=name, adopted=row.adopted == blob)
+    committed = repository.read_blob(blob, AGENT_FILE_BYTES_MAX)
+    found = find(committed) if committed is not None else None
+    block = found.text if isinstance(found, Block) else None
+    is_plain = block is not None and data == committed
+    name = "" if is_plain else repository.conversions(row.path).filter
+    overlooked = block is not None and row.path in repository.left_out().overlooked
+    adopted = block is None and row.adopted == blob
+    return BranchFile(blob=blob, block=block, filter=name, adopted=adopted, overlooked=overlooked)
 
 
 def adopted(branch: BranchFile, row: AgentFileRow) -> str:
@@ -295,7 +302,7 @@ def gather(
     from_git = first or (changed and _is_from_git(space, path, data, row, head))
     moved = row.head != head.commit
     committed = moved and is_as_head
-    branch = at_head(space, row, head)
+    branch = at_head(space, row, head, data)
     if from_git and row.head and (row.branch, row.head) != (head.branch, head.commit):
         # Git has replaced the version of the file that a person adopted.
         branch = replace(branch, adopted=False)

@@ -96,6 +96,34 @@ def test_no_filter_is_run_and_no_block_is_written_into_a_filtered_file(tree):
     assert "Never push on Fridays" in tree.memories()
 
 
+@pytest.mark.parametrize("change", ["checkout", "edit", "rule"])
+def test_a_block_in_a_file_that_git_filters_since_is_left_alone(tree, change):
+    tree.git("config", "filter.loud.clean", "sed s/YARN/yarn/")
+    tree.git("config", "filter.loud.smudge", "sed s/yarn/YARN/")
+    tree.commit("rules")
+    tree.add(mode="inline")
+    tree.remember(RULE, kind="convention")
+    settle(tree)
+    tree.write(".gitattributes", "CLAUDE.md filter=loud\n")
+    tree.commit("blocks")
+    settle(tree)
+
+    (tree.path / "CLAUDE.md").unlink()
+    tree.git("checkout", "-q", "CLAUDE.md")
+    settle(tree)
+    if change == "edit":
+        tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace("YARN", "our YARN"))
+    elif change == "rule":
+        tree.remember("Never push on Fridays", kind="convention")
+    before = tree.read("CLAUDE.md")
+    settle(tree)
+
+    assert "YARN" in before
+    assert tree.read("CLAUDE.md") == before
+    assert f"- {RULE}\n" in tree.read("AGENTS.md")
+    assert tree.rows()["CLAUDE.md"].reason.startswith("git filters it")
+
+
 def test_a_deletion_by_hand_still_counts_in_a_filtered_file(tree):
     filtered(tree)
     tree.write("CLAUDE.md", CLAUDE + f"- {RULE}\n")
