@@ -13,11 +13,12 @@ from yaadwatch.db.authority import SHARED
 from yaadwatch.db.edges import TAKEN_BACK
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, views
+from yaadwatch.memory.claiming import place_of
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import INLINE, PRIVATE, short_id
 from yaadwatch.model.memories import HOT, WARM, Node
-from yaadwatch.model.projects import SYNCED, AgentFileRow, Authority
+from yaadwatch.model.projects import PAUSED, SYNCED, AgentFileRow, Authority
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
 from yaadwatch.sync import files, tree
 from yaadwatch.sync.deciding import as_stored
@@ -69,7 +70,7 @@ def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
 
     Raises:
         YaadError: NOT_FOUND when there is no such agent file, or it does not state one of `ids`;
-            BAD_REQUEST when neither is given. Nothing was changed.
+            BAD_REQUEST when neither is given; REFUSED when the file is paused. Nothing was changed.
     """
     if ask.path is None and not ask.ids:
         raise YaadError(
@@ -80,6 +81,8 @@ def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
     with home.space(call) as space:
         tree.sync_space(home, space)
         known = _statements(home, space, call, ask.path)
+        if ask.path is not None:
+            _require_read(space, named_agent_file(space, call, ask.path))
         meant = _chosen(known, ask.ids)
         # A statement that is merely no rule is sent when a person chose it.
         kept = [
@@ -109,6 +112,13 @@ def files_share(home: Home, call: Call, ask: FilesShare) -> dict[str, object]:
         ],
         "undo": f"yaadwatch files share{back_to} {back}" if back else None,
     }
+
+
+def _require_read(space: Space, path: str) -> None:
+    """Raise an error for a paused file, of which nothing is read."""
+    row = space.db.read(projects.get_agent_file, space.worktree.id, path)
+    if row is not None and row.state == PAUSED:
+        raise YaadError(Code.REFUSED, f"{path} is paused: {row.reason}. Nothing was shared.")
 
 
 def _authorities(space: Space, found: Iterable[SharedStatement]) -> Mapping[str, Authority]:
@@ -204,7 +214,8 @@ def _statements_of(
     if file.path in personal:
         unshared = agent_files.unshared_reason(space.repository, file)
     elif not file.here:
-        elsewhere = f"it holds for {file.path.rpartition('/')[0]}/ only"
+        folder = place_of(f"file:{file.path}") or file.path.rpartition("/")[0]
+        elsewhere = f"it holds for {folder}/ only"
     elif not document.travels:
         elsewhere = "its file holds for some files or tasks only"
     found = []

@@ -107,6 +107,30 @@ def test_what_holds_for_a_folder_stays_there(tree):
 
 
 @pytest.mark.parametrize(
+    "path", ["web/.claude/rules/a.md", "web/.cursor/rules/a.mdc", "web/.claude/CLAUDE.md"]
+)
+def test_a_file_in_an_agents_folder_holds_for_the_folder_above(tree, path):
+    tree.write(path, "---\nalwaysApply: true\n---\n- Use kebab case for names\n")
+    tree.commit("nested")
+    tree.sync()
+
+    assert told(tree)["Use kebab case for names"]["reason"] == "it holds for web/ only"
+
+
+@pytest.mark.parametrize(
+    "damage", ["\n## <!-- yaad:end -->\n", "\n<<<<<<< HEAD\n", "\n<!-- yaad:begin v=1 nl=0 -->\n"]
+)
+def test_a_paused_file_is_not_shared_and_says_why(tree, damage):
+    tree.write("CLAUDE.md", CLAUDE + damage)
+
+    with pytest.raises(YaadError) as raised:
+        share(tree, path="CLAUDE.md")
+
+    assert raised.value.message.startswith("CLAUDE.md is paused: ")
+    assert TABS not in tree.read("AGENTS.md")
+
+
+@pytest.mark.parametrize(
     ("fields", "code"),
     [
         ({}, Code.BAD_REQUEST),
