@@ -24,10 +24,11 @@ from typing import Final
 from bridges.block import Block, find
 from yaadwatch.db import projects
 from yaadwatch.model.limits import INLINE
+from yaadwatch.model.projects import Agreed
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, BLOCK_BYTES_MAX, BLOCK_ITEMS_MAX
 from yaadwatch.sync import inventory
 from yaadwatch.sync.inventory import block_bytes, line_bytes
-from yaadwatch.sync.reconcile import FileRule, Terms, edits, likeness, read
+from yaadwatch.sync.reconcile import FileRule, Terms, edits, likeness, read, why_incomplete
 from yaadwatch.system import files
 from yaadwatch.text.words import text_hash
 from yaadwatch.workspace.agent_files import FoundFile, parsed
@@ -279,6 +280,7 @@ class _Contents:
         rules: of the block, by the key of their words.
         lines: hashes of the lines of these rules.
         outside: keys of what the file says outside the block.
+        left: lines of the block that are in no rule.
         size: bytes of the block; 0 without one.
         digest: of the block, as it is agreed on.
     """
@@ -286,6 +288,7 @@ class _Contents:
     rules: Mapping[str, FileRule]
     lines: Set[str]
     outside: Set[str]
+    left: Sequence[str]
     size: int
     digest: str
 
@@ -385,7 +388,8 @@ class HeadRules:
         """Return the files whose block a person edited since git wrote it.
 
         Left out: a file that is as in the index, or as it was before HEAD moved (git may have left
-        it so), and a file that lost so many rules that it looks like an accident.
+        it so), and a file that waits for a person: with an unfinished merge, with the rest of a
+        rule without its beginning, or after so many losses that it looks like an accident.
         """
         found = {}
         for path, before in self._of_commit(commit).items():
@@ -394,6 +398,15 @@ class HeadRules:
             ).data
             now = self._read(path, data) if data is not None else None
             if now is None or not now.size or self._space.repository.is_as_indexed(path):
+                continue
+            if data is not None and inventory.conflict_markers(data) is not None:
+                continue
+            agreed = [
+                Agreed(position=0, node="", graph=one.text, file=one.hash)
+                for one in before.rules.values()
+            ]
+            said = tuple(now.rules.values())
+            if why_incomplete(agreed, said, before.outside | now.outside, now.left) is not None:
                 continue
             row = self._rows[path]
             is_as_before = row.head != commit and row.block == now.digest
@@ -431,12 +444,14 @@ class HeadRules:
         block = find(data)
         lines = block.lines if isinstance(block, Block) else ()
         rules = read(lines, self.terms)
+        in_rules = {at for one in rules for at in range(one.item.first, one.item.last + 1)}
         found = self._found.get(path)
         statements = parsed(found.bridge, data).statements if found is not None else ()
         return _Contents(
             rules={one.key: one for one in rules},
             lines={one.hash for one in rules},
             outside={text_hash(self.terms.as_stored(one.text)) for one in statements},
+            left=[line for at, line in enumerate(lines) if at not in in_rules],
             size=block_bytes(lines, newline=2) if isinstance(block, Block) else 0,
             digest=self.terms.hashed(block.text if isinstance(block, Block) else ""),
         )

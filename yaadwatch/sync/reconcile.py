@@ -451,7 +451,7 @@ def why_incomplete(
     loose = [line for line in left if re.search(r"\w", line) and not line.strip().startswith("```")]
     for rule in gone:
         for text in (*changed, *loose):
-            if _plain(text) in _body(rule) or any(
+            if _plain(text.split("\n", 1)[0]) in _body(rule) or any(
                 text.startswith(row.graph) and _is_rest(rule, text[len(row.graph) :])
                 for row in rows
                 if row.graph and row.graph != rule

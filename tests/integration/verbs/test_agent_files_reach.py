@@ -413,6 +413,33 @@ class TestRestOfARule:
         (row,) = [one for one in found if one["path"] == "AGENTS.md"]
         assert row["reason"].startswith("the beginning of the rule")
 
+    UNFINISHED = (
+        ("- Never do these:\n\n", "\n"),
+        ("- Never do these:\n\n  - use eval\n  - use exec\n", "- use eval\n  - use exec\n"),
+        (
+            "  - use exec\n",
+            "<<<<<<< HEAD\n  - use exec\n=======\n  - use compile\n>>>>>>> theirs\n",
+        ),
+    )
+
+    @pytest.mark.parametrize(("there", "left"), UNFINISHED)
+    def test_a_paused_file_deletes_nothing_when_another_file_is_committed(self, tree, there, left):
+        tree.remember("Never do these:\n\n- use eval\n- use exec", kind="convention")
+        tree.sync()
+        tree.commit("blocks")
+        tree.sync()
+        others = block(tree, "CLAUDE.md")
+        assert there in tree.read("AGENTS.md")
+        tree.write("AGENTS.md", tree.read("AGENTS.md").replace(there, left))
+        tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace("- Be kind", "- Be very kind"))
+        tree.git("commit", "-qm", "kind", "CLAUDE.md")
+
+        for _ in range(3):
+            tree.sync()
+
+        assert block(tree, "CLAUDE.md") == others
+        assert tree.rows()["AGENTS.md"].state == "paused"
+
     def test_a_fence_of_the_persons_own_is_no_rest_of_a_rule(self, tree):
         type_in_block(tree, "AGENTS.md", "\n```\nown words\n```\n")
         memory = tree.remember("Format like this:\n\n```\nmake format\n```", kind="convention")
