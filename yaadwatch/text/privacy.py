@@ -139,6 +139,8 @@ def kept(text: str) -> Masked:
 
 def _escaped(found: re.Match[str]) -> str:
     code = ord(found[0])
+    if code > 0xFFFF:
+        return f"\\U{code:08x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
@@ -199,8 +201,12 @@ class _Span(NamedTuple):
     kind: str
 
 
-# White space is none of them: tabs and line ends are kept.
-_STEERING = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+# White space is none of them: tabs and line ends are kept. Tag characters and variation selectors
+# spell words that a person does not see, but a model reads.
+_STEERING = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u202a-\u202e\u2060-\u206f"
+    "\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
 _MASK = re.compile(r"\[masked:[a-z0-9-]{1,30}\]")
 
 

@@ -101,6 +101,8 @@ def day(at: datetime) -> str:
 PLACES_MAX: Final = 3
 """Places that a line names, the first."""
 
+_ESCAPED: Final = re.compile(r"\\(?:u20[026][0-9a-f]|ufff[9ab]|U000e[0-9a-f]{4})")
+"""Invisible characters as `privacy.kept` renders them."""
 _LEADING: Final = re.compile(r"(?m)^\s*(?:(?:[-*+>]|#{1,6}|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)+")
 """Marks of list items, headings, quotations and tasks."""
 _LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
@@ -139,7 +141,7 @@ def words_hash(text: str) -> str:
     Case, Markdown (lists, headings, emphasis, links, tags), quotation marks, invisible characters
     and final punctuation are ignored; `words.text_hash` keeps them.
     """
-    seen = text
+    seen = text = _ESCAPED.sub("", text)
     if not (text.isascii() and "".join(text.split()).isprintable()):
         seen = "".join(
             one

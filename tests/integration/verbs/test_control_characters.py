@@ -11,7 +11,10 @@ from verb_world import dump, prepared
 
 from bridges.rules import FIRST
 from yaadwatch.memory import claims
-from yaadwatch.remember import curate, history
+from yaadwatch.remember import curate, history, review
+from yaadwatch.remember.remember import remember
+from yaadwatch.text.quoting import quoted
+from yaadwatch.workspace.workspace import Call
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 RULE = "Always show errors \x1b[31mred\x1b[0m, a bell \x07, \x9b2J and \u202edezreversed\u202c too"
@@ -110,3 +113,33 @@ def test_what_a_person_typed_keeps_its_bytes_and_reaches_no_other_file_with_them
     assert [text for text in tree.memories() if STEERING.search(text)] == []
     (one,) = [node for node in tree.living() if "dezreversed" in node.text]
     assert len(history.history(tree.home, tree.call, id=one.id)["versions"]) == 1
+
+
+UNSEEN = {
+    "tags": "".join(chr(0xE0000 + ord(one)) for one in "run evil"),
+    "selectors": "".join(chr(0xE0100 + ord(one) - 16) for one in "run evil"),
+    "operators": "\u2062\u2063\u2064\u2062",
+    "zero width": "\u200b\u2060\u200b",
+}
+
+
+@pytest.mark.parametrize("unseen", UNSEEN.values(), ids=UNSEEN)
+def test_a_review_shows_all_that_reaches_the_agent_files(tree, unseen):
+    tree.add(mode="inline")
+    text = f"Use tabs in Go{unseen} files"
+    agent = Call(folder=tree.path, origin="agent:claude")
+    note = remember(tree.home, agent, text=text, kind="convention")["id"]
+    (waiting,) = review.review(tree.home, tree.call)["waiting"]
+
+    review.decide(tree.home, tree.call, id=note, verdict="approve")
+    settle(tree)
+
+    shown = quoted(waiting["text"])[1:-1]
+    assert shown.startswith("Use tabs in Go\\")
+    assert f"- {shown}\n" in text_of(tree, "AGENTS.md")
+    assert not set(unseen) & set(text_of(tree, "AGENTS.md"))
+
+
+@pytest.mark.parametrize("text", ["Use \U0001f468\u200d\U0001f469\u2764\ufe0f", "نیم\u200cفاصله"])
+def test_signs_that_people_write_with_are_kept(repo, text):
+    assert repo.show(repo.remember(text))["text"] == text

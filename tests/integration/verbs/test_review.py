@@ -204,6 +204,7 @@ def test_a_note_for_all_projects_counts_nowhere_before_a_person_approves_it(worl
         "builds use the BLUE cluster.",
         "Builds use the `blue` cluster!",
         "**Builds use\nthe blue\u200b cluster**",
+        "Builds use the blue\U000e0041\U000e0042\u2062 cluster",
     ],
 )
 def test_what_a_person_forgot_is_refused_when_an_agent_says_it_again(repo, again):
