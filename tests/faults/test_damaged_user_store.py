@@ -111,6 +111,7 @@ def test_a_damaged_user_store_is_put_aside_and_its_newest_copy_takes_its_place(
     assert earlier.read_bytes() == b"damaged before"
     told = problem(machine)
     assert f"It is at {aside} now" in told["what"]
+    assert "nothing was changed" not in told["what"]
     assert "was restored from the copy of" in told["what"]
     mend(machine, "yaadwatch restart")
     assert problem(machine) is None

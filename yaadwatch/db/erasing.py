@@ -5,7 +5,7 @@ write-ahead log. `compact_indexes` and `Database.scrub` remove those.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -126,6 +126,28 @@ def redact(conn: apsw.Connection, texts: Iterable[str], indexed: Callable[[str],
     return changed
 
 
+def erase(conn: apsw.Connection, ids: Collection[str]) -> None:
+    """Delete memories, and the files and entities that no other memory touches now."""
+    gone = json_list(ids)
+    things = """
+        SELECT id
+          FROM nodes
+         WHERE kind IN ('file', 'entity')
+           AND id IN (SELECT to_node FROM edges
+                       WHERE from_node IN (SELECT value FROM json_each(?)))
+    """
+    touched = column(conn, things, (gone,))
+    nodes.erase(conn, ids)
+    conn.execute(
+        """
+        DELETE FROM nodes
+         WHERE id IN (SELECT value FROM json_each(?))
+           AND NOT EXISTS (SELECT 1 FROM edges WHERE to_node = nodes.id AND valid_until_ms IS NULL)
+        """,
+        (json_list(touched),),
+    )
+
+
 def reword_past(conn: apsw.Connection, texts: Iterable[str]) -> None:
     """Empty the versions of other memories whose text was one of `texts`; the rows stay."""
     sql = "UPDATE node_versions SET text = ? WHERE text IN (SELECT value FROM json_each(?))"
@@ -229,7 +251,7 @@ def rewrite_copy(
             conn.execute("BEGIN IMMEDIATE")
             given = set(ids)
             found = memories_saying(conn, texts, hashes) | nodes.many(conn, given).keys()
-            nodes.erase(conn, found)
+            erase(conn, found)
             silence(conn, found)
             drop_tombstones(conn, hashes)
             reword_past(conn, texts)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from yaadwatch import places
 from yaadwatch.api.messages.memories import Erase
-from yaadwatch.db import authority, edges, erasing, history, nodes, projects, sessions
+from yaadwatch.db import authority, erasing, history, nodes, projects, sessions
 from yaadwatch.db.database import Database
 from yaadwatch.db.erasing import INSTEAD
 from yaadwatch.db.files import Connection
@@ -24,7 +24,7 @@ from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import THINGS, Node
+from yaadwatch.model.memories import Node
 from yaadwatch.projects import exporting
 from yaadwatch.sync import tree
 from yaadwatch.system import files
@@ -275,13 +275,10 @@ def _words(conn: Connection, *given: str) -> _Words:
 
 def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
     """Erase the rows; return the other memories that quote them."""
-    touched = {edge.to_node for one in words.ids for edge in edges.of_node(conn, one)}
     for one in sorted(words.ids):
         lessons.without(conn, one, now)  # a session may quote it in its summary
-    nodes.erase(conn, words.ids)
+    erasing.erase(conn, words.ids)
     erasing.drop_sessions(conn, words.ids)
-    lonely = set(edges.lonely_things(conn, len(touched) + 1)) & touched
-    nodes.erase(conn, lonely & _things(conn, lonely))
     erasing.drop_tombstones(conn, words.hashes)
     authority.drop_dismissals(conn, words.ids)
     authority.lift_dismissal(conn, [words_hash(said) for said in words.texts])
@@ -303,10 +300,6 @@ def _erase(conn: Connection, words: _Words, now: datetime) -> list[str]:
         history.append(conn, Event(kind=events.NODE_ERASED, at=now, subject=one))
     gaps.needed(conn, now)
     return also
-
-
-def _things(conn: Connection, ids: Iterable[str]) -> set[str]:
-    return {node.id for node in nodes.many(conn, ids).values() if node.kind in THINGS}
 
 
 def _reword(conn: Connection, node: Node, quoted: Sequence[str], now: datetime) -> None:

@@ -192,13 +192,15 @@ def open_user_store(on_commit: Callable[[], None] | None = None) -> tuple[Databa
     path = places.user_store()
     try:
         return _opened(path, on_commit, create=False), ""
-    except YaadError as error:
-        state = checks.inspect_store(path, "user").state
+    except YaadError:
+        found = checks.inspect_store(path, "user")
+        state = found.state
         if state not in {"absent", "damaged"}:
             raise
         what = f"{path} was gone"
         if state == "damaged":
-            what = f"{error.message} It is at {_move_aside(path)} now"
+            what = f"{path} is damaged or is no database ({found.said}). It is at"
+            what += f" {_move_aside(path)} now"
     copy = migrations.newest_sound_copy(places.backups(USER), role="user")
     if copy is not None:
         drop_logs(path)

@@ -404,6 +404,33 @@ def test_files_that_only_it_was_about_are_erased_with_it(repo):
     assert left(repo) == []
 
 
+@pytest.mark.parametrize(
+    "named",
+    ["the file src/wolkenkuckuck.py", "http://wolkenkuckuck/api", "the package wolkenkuckuck"],
+)
+@pytest.mark.parametrize("was", ["the last", "edited", "beside things that nothing names now"])
+def test_what_only_the_erased_memory_names_is_in_no_file_and_no_backup(repo, named, was):
+    repo.write("src/wolkenkuckuck.py", "x = 1\n")
+    repo.write("package.json", '{"dependencies": {"wolkenkuckuck": "1", "left-pad": "1"}}')
+    repo.commit("two")
+    others = [repo.remember(f"Port 80{number} is taken") for number in range(10, 20)]
+    memory = repo.remember(f"We deploy with {named} and the package left-pad")
+    kept = repo.remember("The package left-pad is pinned")
+    with repo.home.space(repo.call) as space:
+        space.db.backup(places.backups(space.project.id) / "20260101T000000000000.db")
+    if was == "edited":
+        repo.edit(memory, "We deploy at noon")
+    if was == "beside things that nothing names now":
+        for number, one in enumerate(others):
+            repo.edit(one, f"Note {number}")
+
+    erase(repo, memory)
+
+    assert left(repo) == []
+    ends = {edge["text"] for edge in repo.show(kept)["edges"] if edge["kind"] == "touches"}
+    assert ends == {"left-pad (npm package)"}
+
+
 @pytest.mark.parametrize("said", ["src/net.py", "relates_to", "agent:quux"])
 def test_paths_kinds_and_ids_that_read_the_same_stay(repo, said):
     kept = repo.remember("The retries of src/net.py are three")
