@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from yaadwatch.api.messages.graph import Inject
-from yaadwatch.db import edges, history, nodes
+from yaadwatch.db import authority, edges, history, nodes
 from yaadwatch.db.files import Connection
 from yaadwatch.memory import changes, visibility
 from yaadwatch.model import events
@@ -229,10 +229,13 @@ def _left_out(edge: Edge, known: Mapping[str, Node]) -> dict[str, object]:
 
 
 def _persons(conn: Connection, edge: Edge, others: Sequence[Edge], actor: str) -> dict[str, object]:
-    """Return why an agent may not store an edge; '' when it may."""
-    if edge.kind != SUPERSEDES or edge.valid_until or any(not one.valid_until for one in others):
+    """Return why an agent may not store an edge, or end it; '' when it may."""
+    is_open = any(not one.valid_until for one in others)
+    if edge.kind != SUPERSEDES or is_open != bool(edge.valid_until):
         return {}
-    if changes.may_supersede(conn, edge.from_node, edge.to_node, actor=actor):
+    if is_open and not visibility.is_persons(actor) and authority.approved(conn, [edge.from_node]):
+        return {"reason": "a person said what supersedes it, and only a person can end that"}
+    if is_open or changes.may_supersede(conn, edge.from_node, edge.to_node, actor=actor):
         return {}
     return {"reason": "a person said both, and only a person can supersede one with the other"}
 

@@ -12,8 +12,9 @@ from verb_world import NET, RETRY, dump, table
 
 from yaadwatch.api import codec
 from yaadwatch.api.operations import BY_NAME
+from yaadwatch.db import edges
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.queries import GivenNode
+from yaadwatch.model.queries import GivenEdge, GivenNode
 from yaadwatch.recall import recall
 from yaadwatch.remember import inject as remember_inject
 from yaadwatch.sessions import sessions
@@ -321,6 +322,26 @@ def test_what_a_person_said_stays_as_it_is_and_saying_it_again_changes_nothing(r
     shown = repo.show("req-1")
     assert (shown["kind"], shown["tier"], shown["key"], shown["pinned"]) == ("spec", 2, None, False)
     assert shown["tags"] == ["auth"]
+
+
+@pytest.mark.parametrize("origin", ["agent:claude", "import", "cli"])
+@pytest.mark.parametrize("by", ["agent:claude", "cli"])
+def test_only_a_person_ends_what_a_person_let_supersede_something(repo, by, origin):
+    author = Call(folder=repo.path, origin=by)
+    pair = [GivenNode(id="req-1", text=LOGIN["text"]), GivenNode(id="req-2", text=SIGNUP["text"])]
+    begun = {"from_": "req-2", "kind": "supersedes", "to": "req-1", "valid_from": OLD}
+    remember_inject.inject(repo.home, author, nodes=pair, edges=[GivenEdge(**begun)])
+    call = Call(folder=repo.path, origin=origin)
+
+    answer = remember_inject.inject(
+        repo.home, call, edges=[GivenEdge(**begun, valid_until="2024-04-01T12:00:00Z")]
+    )
+
+    with repo.db() as db:
+        stands = bool(db.read(edges.successors, ["req-1"]))
+    assert stands == (by == "cli" and origin != "cli")
+    assert answer["edges"] == counts(changed=int(not stands))
+    assert len(answer["left_out"]) == int(stands)
 
 
 names = st.sampled_from("abcde")
