@@ -19,6 +19,8 @@ AGENTS = 8
 """More than the loop has threads for what nobody else has one for, on a machine of two cores."""
 ASKED = 12
 """Requests at the same time: three times as many as there are threads for them."""
+FOLDERS = 20
+"""Four requests in each are more than there are threads."""
 
 
 def test_other_projects_are_checked_and_watched_while_a_disk_in_one_hangs(machine):
@@ -70,6 +72,26 @@ def test_a_project_whose_disk_hangs_is_told_and_keeps_no_question_about_others_w
     assert machine.stop() == 0
 
 
+@pytest.mark.parametrize("place", ["..", ".", ".git"])
+def test_status_after_a_start_while_a_disk_hangs_names_each_project_on_it(machine, place):
+    machine.live()
+    shops = [Shop.new(machine, f"far/{name}", files=1) for name in ("one", "two")]
+    far = shops if place == ".." else shops[:1]
+    machine.stop()
+    with hanging((far[0].root / place).resolve()):
+        machine.live(YAAD_WATCH_POLL_S="1")
+        rows = {row["path"]: row for row in machine.call("status")["projects"]}
+        near = Shop.new(machine, "near", files=1)
+        near.edit(0, 7)
+        near.settles()
+
+    assert all("does not answer" in rows[str(shop.root)]["reason"] for shop in far)
+    assert [row["state"] for row in rows.values()].count("ok") == len(shops) - len(far)
+    far[0].edit(0, 7)
+    far[0].settles()
+    assert machine.stop() == 0
+
+
 def test_a_daemon_that_is_started_while_a_disk_hangs_watches_what_is_on_others(machine):
     machine.live()
     shop, other = Shop.new(machine, "shop", files=2), Shop.new(machine, "other", files=1)
@@ -112,6 +134,34 @@ def test_requests_about_a_disk_that_hangs_are_refused_and_keep_no_others_waiting
     assert all(place in error.message for error in (*told, later))
     assert "umount" in later.hint
     wait_until(lambda: isinstance(ask("recall", query="which rate"), dict), "an answer")
+    assert machine.stop() == 0
+
+
+def test_many_folders_of_a_disk_that_hangs_keep_no_others_waiting(machine):
+    machine.live()
+    far, near = Shop.new(machine, "far", files=1), Shop.new(machine, "near", files=1)
+    folders = [far.root / f"d{number}" for number in range(FOLDERS)]
+    for folder in folders:
+        folder.mkdir()
+    machine.stop()
+
+    def ask(folder):
+        with pytest.raises(YaadError) as raised:
+            machine.call("recall", cwd=folder, query="which rate")
+        return raised.value
+
+    with hanging(far.root), ThreadPoolExecutor(4 * FOLDERS) as asking:
+        machine.live()
+        near.edit(0, 7)
+        near.settles()
+        asked = [asking.submit(ask, folder) for folder in folders for _ in range(4)]
+        told = [one.result() for one in asked[:4]]
+        assert near.ask("recall", query="which rate is applied")["results"]
+        assert near.remember(0)["decision"] == "same"
+        told += [one.result() for one in asked[4:]]
+
+    assert {error.code for error in told} == {Code.UNAVAILABLE}
+    assert all(f"The disk at {far.root}/d" in error.message for error in told)
     assert machine.stop() == 0
 
 

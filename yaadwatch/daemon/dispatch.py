@@ -1,10 +1,11 @@
-"""Dispatch requests to the functions of `VERBS`, on threads that belong to each folder.
+"""Dispatch requests to the functions of `VERBS`, on threads of each folder or network disk.
 
 This is the only place on the wire that catches every exception: the caller always gets an answer,
 and a fault of ours is logged.
 
 A network file system whose server is gone blocks every thread that touches it until it is
-unmounted, and a blocked thread cannot be ended. So each folder has a few threads of its own.
+unmounted, and a blocked thread cannot be ended. So all folders of a network disk share a few
+threads, and each other folder has as many of its own.
 """
 
 import asyncio
@@ -229,7 +230,8 @@ class Dispatcher:
         mask: takes secrets out of a text; every error and log line passes through it.
         verbs: the function for each operation.
         on_left: called for an agent whose session has ended.
-        workers: the threads, a few for each folder.
+        workers: the threads, a few for each disk.
+        disk_of: returns the network disk that a folder is on, or the folder itself.
         look: asks the disk that a folder is on for anything that only it can tell.
         look_s: see `LOOK_S`.
     """
@@ -242,6 +244,7 @@ class Dispatcher:
         verbs: Mapping[str, Verb] = VERBS,
         on_left: Callable[[Call], None] | None = None,
         workers: Workers | None = None,
+        disk_of: Callable[[str], str] = str,
         look: Callable[[str], object] = os.statvfs,
         look_s: float = LOOK_S,
     ) -> None:
@@ -250,6 +253,7 @@ class Dispatcher:
         self._verbs = verbs
         self._on_left = on_left
         self._workers = workers or Workers()
+        self._disk_of = disk_of
         self._look = look
         self._look_s = look_s
         self._looking: dict[str, asyncio.Future[object]] = {}
@@ -283,17 +287,18 @@ class Dispatcher:
         """
         call = _call(request.project or hello.cwd, hello.agent, session)
         name, folder = request.operation.name, str(call.folder)
-        key = (folder, _reads_what_is_known(request))  # what is known waits for no check
+        disk = self._disk_of(folder)
+        key = (disk, _reads_what_is_known(request))  # what is known waits for no check
         running = asyncio.ensure_future(
             self._workers.run(key, partial(self.answered, call, request, line, verb))
         )
         try:
             while not (await asyncio.wait([running], timeout=self._look_s))[0]:
-                if folder not in self._looking:
-                    look = self._workers.run(("disk", folder), partial(self._look, folder))
-                    self._looking[folder] = asyncio.ensure_future(look)
-                    self._looking[folder].add_done_callback(partial(self._looked, folder))
-                looking = self._looking[folder]
+                if disk not in self._looking:
+                    look = self._workers.run(("disk", disk), partial(self._look, folder))
+                    self._looking[disk] = asyncio.ensure_future(look)
+                    self._looking[disk].add_done_callback(partial(self._looked, disk))
+                looking = self._looking[disk]
                 both = (running, looking)
                 await asyncio.wait(both, timeout=self._look_s, return_when=asyncio.FIRST_COMPLETED)
                 if not running.done() and not looking.done():
@@ -306,9 +311,9 @@ class Dispatcher:
         finally:
             running.cancel()
 
-    def _looked(self, folder: str, looking: "asyncio.Future[object]") -> None:
+    def _looked(self, disk: str, looking: "asyncio.Future[object]") -> None:
         """Forget a question that a disk has answered; an error is an answer, too."""
-        del self._looking[folder]
+        del self._looking[disk]
         if not looking.cancelled():
             looking.exception()
 

@@ -163,7 +163,6 @@ class Trees:
         self._poller = Poller(engine.formats)
         self._workers = workers
         self._afar: dict[Tree, asyncio.Task[None]] = {}  # looks at network disks under way
-        self._hanging: frozenset[Tree] = frozenset()
         self.watcher: Watcher = Watcher()
         self.arms = self._arms_of(self.watcher)
 
@@ -306,10 +305,12 @@ class Trees:
         here = [mode for mode in modes if mode != "off"]
         return max(here or modes, key=("full", "poll", "off").index, default="off")
 
-    def hangs(self, project: str) -> bool:
-        """Return whether the disk that a project's git folder is on does not answer. Any thread."""
-        hanging = [key for key in self._hanging if key[0] == project]
-        return any(not self.arms.is_told(key) for key in hanging)
+    def disk_of(self, folder: str) -> str:
+        """Return the network disk that a folder is on, by its name; elsewhere the folder itself."""
+        for place in self._silent_places:
+            if place != Path("/") and Path(folder).is_relative_to(place):
+                return str(place)
+        return folder
 
     async def _look(self, work: Callable[P, R], *args: P.args, **kw: P.kwargs) -> R:
         """Run `work` in the one thread that reads local disks."""
@@ -393,7 +394,6 @@ class Trees:
         if asked:
             # A look at a network disk is waited for so long; what it saw comes later.
             await asyncio.wait(asked, timeout=5.0)
-        self._hanging = frozenset(self._afar)
 
     async def _look_at_one_afar(self, tree: WatchedTree) -> None:
         key = key_of(tree)
@@ -401,7 +401,6 @@ class Trees:
             seen = await self._workers.run(tree.project, partial(self._poller.look, tree))
         finally:
             del self._afar[key]
-            self._hanging -= {key}
         self._take_seen(key, seen)
         self._hearing.nudge()
 

@@ -88,10 +88,6 @@ class DaemonState:
         """Return how the project is watched, and the time the last check took to come, in ms."""
         return self.intake.mode(project), self.intake.lag_ms(project)
 
-    def hangs(self, project: str) -> bool:
-        """Return whether a disk that the project is on does not answer."""
-        return self.intake.trees.hangs(project)
-
     def problems(self) -> list[dict[str, str]]:
         """Return what is degraded, and how many hooks sent their agent nothing."""
         found = [
@@ -170,7 +166,11 @@ def build(
     scheduler = _scheduler(home, intake, health)
     workers = Workers()
     dispatcher = Dispatcher(
-        home, mask, on_left=partial(_leave, home, intake, workers, set()), workers=workers
+        home,
+        mask,
+        on_left=partial(_leave, home, intake, workers, set()),
+        workers=workers,
+        disk_of=intake.trees.disk_of,
     )
     path = manager.path or places.default_socket()
     socket = LocalSocket(
@@ -263,7 +263,8 @@ def _leave(
         loop.call_soon_threadsafe(intake.quiet, call.folder.resolve())
         ending.end_of_agent(home, call)
 
-    ending_now = asyncio.ensure_future(workers.run((str(call.folder), "left"), end))
+    disk = intake.trees.disk_of(str(call.folder))
+    ending_now = asyncio.ensure_future(workers.run((disk, "left"), end))
     leaving.add(ending_now)
     ending_now.add_done_callback(leaving.discard)
 

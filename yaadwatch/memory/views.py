@@ -23,7 +23,7 @@ from yaadwatch.model.projects import (
 )
 from yaadwatch.repo import layout as repo_layout
 from yaadwatch.text.words import summarise
-from yaadwatch.workspace.stores import is_of, why_missing
+from yaadwatch.workspace.stores import answers, is_of, why_missing
 from yaadwatch.workspace.workspace import Home, Space
 
 HANGS = "See which it is: findmnt; umount --lazy it, or wait until it answers."
@@ -214,7 +214,7 @@ def project_row(home: Home, project: Project) -> dict[str, object]:
     shown: dict[str, object] = dict.fromkeys(("memories", "waiting", "stale", "unknown"), 0)
     shown |= dict.fromkeys(("branch", "last_check", "comparing", "gone_since"))
     shown |= {"id": project.id, "path": str(project.root), "state": "ok", "files": []}
-    if home.pulse is not None and home.pulse.hangs(project.id):
+    if not answers(project):
         why = "a disk that it is on does not answer; it was not looked at"
         return shown | {"state": "broken", "reason": why, "hint": HANGS}
     try:

@@ -38,7 +38,7 @@ from yaadwatch.system.clock import Patience
 from yaadwatch.text import privacy
 from yaadwatch.workspace import agent_files
 from yaadwatch.workspace.lookup import Shelf
-from yaadwatch.workspace.stores import is_of
+from yaadwatch.workspace.stores import answers, is_of
 from yaadwatch.workspace.workspace import Call, Home, Space
 
 PRESENT = "stands"
@@ -505,7 +505,7 @@ def watched(home: Home, project: str | None = None) -> list[WatchedTree]:
     for row in home.user.read(projects.everything):
         if project is not None and row.id != project:
             continue
-        if row.gone_at is not None or (home.pulse is not None and home.pulse.hangs(row.id)):
+        if row.gone_at is not None or not answers(row):
             continue
         try:
             trees = home.stores.look(row, _mattering)

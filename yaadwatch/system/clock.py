@@ -64,7 +64,8 @@ T = TypeVar("T")
 
 
 class _Asked(Generic[T]):
-    def __init__(self) -> None:
+    def __init__(self, until_s: float) -> None:
+        self.until_s = until_s
         self.over = threading.Event()
         self.answer: T | None = None
 
@@ -72,26 +73,25 @@ class _Asked(Generic[T]):
 class Patience(Generic[T]):
     """Runs calls in threads and waits a limited time for their results. Thread-safe.
 
-    A call that is already pending fails at once: at most one thread waits for each call.
+    At most one thread waits for each call, and its time runs from the first that asks.
     """
 
     def __init__(self, seconds: float = PATIENCE_S) -> None:
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._open: set[Hashable] = set()
+        self._open: dict[Hashable, _Asked[T]] = {}
 
     def ask(self, question: Hashable, work: Callable[[], T | None]) -> T | None:
         """Return the result of `work`; None when it takes too long, or fails."""
         with self._lock:
-            if question in self._open:
-                return None
-            self._open.add(question)
-        asked: _Asked[T] = _Asked()
-        waiting = threading.Thread(
-            target=self._wait, args=(question, work, asked), name="patience", daemon=True
-        )
-        waiting.start()
-        asked.over.wait(self._seconds)
+            asked = self._open.get(question)
+            if asked is None:
+                asked = self._open[question] = _Asked(time.monotonic() + self._seconds)
+                arguments = (question, work, asked)
+                threading.Thread(
+                    target=self._wait, args=arguments, name="patience", daemon=True
+                ).start()
+        asked.over.wait(max(asked.until_s - time.monotonic(), 0.0))
         return asked.answer
 
     def _wait(self, question: Hashable, work: Callable[[], T | None], asked: _Asked[T]) -> None:
@@ -99,5 +99,5 @@ class Patience(Generic[T]):
             asked.answer = work()
         finally:
             with self._lock:
-                self._open.discard(question)
+                del self._open[question]
             asked.over.set()

@@ -7,9 +7,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from yaadwatch import places
 from yaadwatch.db import database
@@ -20,7 +21,8 @@ from yaadwatch.model.projects import Project
 from yaadwatch.model.settings import STORE_CLOSING_S, STORES_OPEN_MAX
 from yaadwatch.repo import layout as repo_layout
 from yaadwatch.repo.layout import Layout
-from yaadwatch.system.clock import Clock
+from yaadwatch.system import files
+from yaadwatch.system.clock import Clock, Patience
 
 SETTINGS_FOLDER = ".yaad"
 """The folder of a work tree in which a team may keep a `config.toml` for the project."""
@@ -41,6 +43,26 @@ def is_there(project: Project) -> bool:
     if project.by_path:
         return os.path.lexists(place / "HEAD")
     return repo_layout.project_id(place) == project.id and not is_deinited(project)
+
+
+_disks: Final[Patience[bool]] = Patience()
+
+
+def answers(project: Project) -> bool:
+    """Return whether the network disks that a project is on answer within two seconds."""
+    root = Path("/")
+    disks = {
+        disk
+        for disk in files.networks(root) - {root}
+        if any(place.is_relative_to(disk) for place in (project.root, project.common_dir))
+    }
+    return all(_disks.ask(disk, partial(_does_answer, disk)) for disk in disks)
+
+
+def _does_answer(disk: Path) -> bool:
+    with contextlib.suppress(OSError):  # an error is an answer, too
+        os.statvfs(disk)
+    return True
 
 
 def why_missing(project: Project) -> str:

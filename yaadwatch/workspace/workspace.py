@@ -59,9 +59,6 @@ class DaemonState(Protocol):
     def watch(self, project: str) -> tuple[str, int | None]:
         """Return how the project is watched (full, poll or off) and the last lag in ms."""
 
-    def hangs(self, project: str) -> bool:
-        """Return whether the disk of the project is not answering now."""
-
     def problems(self) -> list[dict[str, str]]:
         """Return the degraded parts: rows of `what`, `mend`, and the `project` id or ''."""
 

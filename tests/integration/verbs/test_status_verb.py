@@ -2,18 +2,19 @@
 
 import shutil
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
+import pytest
 from verb_world import FIVE_TRIES, dump
 
 from yaadwatch.projects import projects
 from yaadwatch.staleness import stale
+from yaadwatch.system import files
+from yaadwatch.workspace import stores
 
 
 class Watching:
     """A daemon that knows what it is told here."""
-
-    def hangs(self, project):
-        return False
 
     def watch(self, project):
         return "full", 12
@@ -48,16 +49,13 @@ def test_without_a_daemon_the_shape_is_the_same(repo):
     assert answer["problems"] == []
 
 
-class Hanging(Watching):
-    """The same, and no disk answers."""
-
-    def hangs(self, project):
-        return True
-
-
-def test_a_project_whose_disk_does_not_answer_is_told_and_not_looked_at(repo):
+@pytest.mark.parametrize("place", [".git", ".", ".."])
+def test_a_project_whose_disk_does_not_answer_is_told_and_not_looked_at(repo, monkeypatch, place):
     repo.remember()
-    repo.home.pulse = Hanging()
+    repo.home.pulse = Watching()
+    disk = (repo.path / place).resolve()
+    monkeypatch.setattr(files, "networks", lambda _: frozenset({disk}))
+    monkeypatch.setattr(stores, "_disks", SimpleNamespace(ask=lambda *_: None))
     with repo.without_store():
         answer = projects.status(repo.home, repo.call)
         trees = stale.watched(repo.home)
