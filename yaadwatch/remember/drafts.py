@@ -339,19 +339,8 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
     spoken = mentions(draft.text)
     listing = tree.listing()
     lost: list[Missing] = []
-    for path in spoken.paths:
-        is_placeholder = not {"<", "{"}.isdisjoint(path)
-        if (
-            is_placeholder
-            or not _is_file_name(path)
-            or listing.match(path, folder=draft.folder) is not None
-        ):
-            continue
-        place = path.removeprefix("./")
-        if any(f"/{anchor.path}".endswith(f"/{place}") for anchor in found):
-            continue  # git does not track it yet
-        if tree.find(place) is not None or listing.names_folder(path):
-            continue
+    # Each is compared with every name of the project: a text may be a list of files of another.
+    for place in islice(_not_found(draft, spoken.paths, found, tree), 8):
         if there := listing.named(place.rpartition("/")[2]):
             # It may be in another folder; only a folder that is spelled alike is a typing error.
             near = difflib.get_close_matches(place, there, 1, 0.85) if "/" in place else []
@@ -364,14 +353,32 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
         if nearest or ("/" in place and (is_source or is_in_tree)):
             lost.append(Missing(name=place, kind="file", nearest=nearest))
     anchored = {last_part(one.name) for one in found if one.name}
-    for symbol in spoken.symbols:
-        if last_part(symbol) in anchored:
-            continue
+    for symbol in islice((one for one in spoken.symbols if last_part(one) not in anchored), 8):
         nearest = nearest_definition(symbol, found, (), tree) or _nearest_anywhere(symbol, tree)
         if nearest:
             lost.append(Missing(name=symbol, kind="definition", nearest=nearest))
     lost += _misspelt_targets(draft, spoken.commands, tree)
     return tuple(lost[:5])
+
+
+def _not_found(
+    draft: Draft, paths: Iterable[str], found: Sequence[Anchor], tree: WorkTree
+) -> Iterator[str]:
+    """Yield the paths that are names of files, and of none in the work tree."""
+    listing = tree.listing()
+    for path in paths:
+        is_placeholder = not {"<", "{"}.isdisjoint(path)
+        if (
+            is_placeholder
+            or not _is_file_name(path)
+            or listing.match(path, folder=draft.folder) is not None
+        ):
+            continue
+        place = path.removeprefix("./")
+        if any(f"/{anchor.path}".endswith(f"/{place}") for anchor in found):
+            continue  # git does not track it yet
+        if tree.find(place) is None and not listing.names_folder(path):
+            yield place
 
 
 def _misspelt_targets(
@@ -392,11 +399,13 @@ def nearest_file(path: str, tree: WorkTree) -> str:
     """Return the existing path most similar to a missing one; '' for none."""
     folder, _, name = path.rpartition("/")
     best, score = "", _NEAR
+    matcher = difflib.SequenceMatcher(b=name)
     for other in islice(tree.listing().every(), 200_000):
         its_folder, _, its_name = other.rpartition("/")
         if abs(len(its_name) - len(name)) > 3 or its_name[:1] != name[:1]:
             continue
-        likeness = difflib.SequenceMatcher(None, name, its_name).ratio()
+        matcher.set_seq1(its_name)
+        likeness = matcher.ratio() if matcher.quick_ratio() >= _NEAR else 0.0
         if likeness >= _NEAR:
             likeness += 0.1 * difflib.SequenceMatcher(None, folder, its_folder).ratio()
         if likeness > score:

@@ -3,7 +3,7 @@
 import pytest
 
 from yaadwatch.model.errors import YaadError
-from yaadwatch.remember import remember
+from yaadwatch.remember import drafts, remember
 
 CART = (
     "class Cart:\n    def total(self):\n        return 1\n\n    def add(self, row):\n        pass\n"
@@ -81,6 +81,21 @@ def test_a_name_that_is_not_there_is_reported_with_the_nearest_one(shop, said, f
 )
 def test_a_name_that_is_there_or_is_no_typing_error_is_not_reported(shop, said):
     assert missing(shop, said) == []
+
+
+@pytest.mark.parametrize("name", ["lib/srder{}.py", "srder{}.py", "src/lord{}er.py"])
+def test_few_of_many_missing_files_are_compared_with_the_project(shop, monkeypatch, name):
+    compared = []
+    nearest_file = drafts.nearest_file
+    monkeypatch.setattr(
+        drafts, "nearest_file", lambda *given: compared.append(given[0]) or nearest_file(*given)
+    )
+    files = [name.format(number) for number in range(50)]
+
+    lost = missing(shop, f"We took over {' '.join(files)}")
+
+    assert compared == files[:8]
+    assert len(lost) <= 5
 
 
 def test_a_file_that_is_not_committed_or_ignored_is_there(shop):
