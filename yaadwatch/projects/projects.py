@@ -62,7 +62,7 @@ def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
         with home.space(Call(folder=layout.root or call.folder, origin=call.origin)) as space:
             if found.adopted:
                 releasing.forget_agreements(space)
-            before = space.db.read(nodes.count)
+            before = space.db.read(nodes.last_num)
             lookback.retry(space)
             chosen = ask.mode or (
                 space.db.read(database.get_meta, modes.MODE_KEY) if found.adopted else None
@@ -156,7 +156,7 @@ def _imported(
     resting = anchors.of_nodes(conn, said)
     return {
         "statements": len(said),
-        "nodes": nodes.count(conn) - before,
+        "nodes": sum(number > before for number in nodes.nums(conn, said).values()),
         "anchored": sum(bool(resting.get(node)) for node in said),
     }
 

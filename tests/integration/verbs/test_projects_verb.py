@@ -474,6 +474,25 @@ class TestBaseline:
 
         assert sorted(row["verdict"] for row in tree.stale(all=True)["stale"]) == ["moved", "moved"]
 
+    @pytest.mark.parametrize(
+        ("now", "statements", "new"),
+        [
+            ("- Use tabs\n", 1, 0),
+            ("- Use tabs\n- Ship on Mondays\n", 2, 1),
+            ("- Use tabs\n- Name tests\n- Ask first\n- Ship on Mondays\n", 4, 1),
+        ],
+        ids=["two deleted", "two deleted and one written", "one written"],
+    )
+    def test_adding_again_counts_the_statements_that_are_new(self, world, now, statements, new):
+        tree = world.repo()
+        tree.write("CLAUDE.md", "- Use tabs\n- Name tests\n- Ask first\n")
+        tree.add()
+        tree.write("CLAUDE.md", now)
+
+        answer = tree.add()
+
+        assert answer["imported"] == {"statements": statements, "nodes": new, "anchored": 0}
+
     def test_two_files_that_say_the_same_are_one_memory_with_two_places(self, world):
         tree = world.repo()
         tree.write("CLAUDE.md", RULES)
