@@ -299,9 +299,11 @@ def test_a_git_that_hangs_is_ended_the_daemon_answers_meanwhile_and_all_is_right
 
 
 def test_doctor_waits_four_seconds_for_a_project_whose_git_hangs_and_says_so(machine, odd_git):
-    machine.live(PATH=odd_git.path)
+    machine.live(PATH=odd_git.path, YAAD_GIT_TIMEOUT_MS="60000")
     shop = Shop.new(machine, files=1)
     odd_git(f"exec {shutil.which('sleep')} 1000")
+    shop.write("more.py", "")
+    shop.git("add", "more.py")  # what git said of the index before does not count any more
     began = time.monotonic()
 
     ran = machine.run("doctor", env={"PATH": odd_git.path})
