@@ -23,7 +23,7 @@ from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event
 from yaadwatch.model.memories import SUPERSEDES
-from yaadwatch.workspace.stores import why_missing
+from yaadwatch.workspace.stores import answers, why_missing
 from yaadwatch.workspace.workspace import Home
 
 PAGE: Final = 100
@@ -132,7 +132,7 @@ def unread(home: Home, project: str, seen: int | None) -> Sequence[Event]:
     A project that is no longer watched, or not at its place, has none.
     """
     found = home.user.read(projects.get, project)
-    if found is None or found.removed_at is not None or why_missing(found):
+    if found is None or found.removed_at is not None or not answers(found) or why_missing(found):
         return []
 
     def ask(conn: Connection) -> Sequence[Event]:

@@ -41,6 +41,7 @@ from yaadwatch.repo import recent_changes
 from yaadwatch.system import files
 from yaadwatch.text import privacy, words
 from yaadwatch.workspace.live_sessions import Live
+from yaadwatch.workspace.stores import answers
 from yaadwatch.workspace.workspace import Call, Home, Space
 
 FILES_KEPT = 200
@@ -216,7 +217,11 @@ def expire(home: Home, *, everywhere: bool = False) -> None:
     with home.live.lock:
         lives = home.live.everything()
     failed = []
+    rows = home.user.read(projects.everything)
+    silent = {row.id for row in rows if not answers(row)}  # their sessions wait until they answer
     for live in lives:
+        if live.project in silent:
+            continue
         gone = live.left_at is not None and now - live.left_at >= lessons.LEFT_AFTER
         quiet = now - live.session.last_at
         if gone or quiet >= lessons.idle_after(live.session.agent):
@@ -226,8 +231,8 @@ def expire(home: Home, *, everywhere: bool = False) -> None:
         failed.append(_tried(live.id, work))
     failed += [
         _tried(project.id, partial(_expire_stored, home, project.id))
-        for project in home.user.read(projects.everything)
-        if everywhere or home.stores.is_open(project.id)
+        for project in rows
+        if project.id not in silent and (everywhere or home.stores.is_open(project.id))
     ]
     _refuse(failed)
 

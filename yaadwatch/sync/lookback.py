@@ -29,6 +29,7 @@ from yaadwatch.text import privacy
 from yaadwatch.text.words import text_hash
 from yaadwatch.workspace import agent_files
 from yaadwatch.workspace.agent_files import Formats, parsed
+from yaadwatch.workspace.stores import answers
 from yaadwatch.workspace.workspace import Home, Space
 
 COMMITS_MAX: Final = 8
@@ -159,7 +160,8 @@ def fewer(wrote: Mapping[tuple[str, str], LineOrigin]) -> dict[tuple[str, str], 
 def compare_next(home: Home, project: str) -> bool:
     """Compare the next memories of a project; return whether there were any.
 
-    A memory that was changed, confirmed or archived since it was read is left as it is.
+    There are none while its disk does not answer: the next check asks again. A memory that was
+    changed, confirmed or archived since it was read is left as it is.
 
     Args:
         home: the daemon's shared state.
@@ -170,7 +172,7 @@ def compare_next(home: Home, project: str) -> bool:
             REFUSED from its store.
     """
     found = home.user.read(projects.get, project)
-    if found is None or found.removed_at is not None:
+    if found is None or found.removed_at is not None or not answers(found):
         return False
     failed = None
     for worktree in home.stores.look(found, anchors.waiting_lookbacks):

@@ -3,16 +3,20 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import apsw
 import pytest
 from verb_world import NET, World
 
+from yaadwatch.daemon import follower
 from yaadwatch.db import anchors
 from yaadwatch.db.anchors import Lookback
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import Git, Settings
 from yaadwatch.projects import projects
+from yaadwatch.system import files
+from yaadwatch.workspace import stores
 
 RULES = """# Rules
 
@@ -69,6 +73,18 @@ def failing(tmp_path, monkeypatch):
         return program
 
     return fail
+
+
+def test_while_its_disk_does_not_answer_other_projects_need_not_wait(old, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "networks", lambda _: frozenset({old.path}))
+        patch.setattr(stores, "_disks", SimpleNamespace(ask=lambda *_: None))
+        assert old.look_back_once() is False
+        assert follower.unread(old.home, old.project, None) == []
+
+    assert follower.unread(old.home, old.project, None) != []
+    old.look_back()
+    assert flagged(old) == BOTH
 
 
 def flagged(tree):

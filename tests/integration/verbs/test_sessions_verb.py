@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from in_process import ask
@@ -14,6 +15,8 @@ from yaadwatch.projects import erasing
 from yaadwatch.recall import recall
 from yaadwatch.remember import curate, remember
 from yaadwatch.sessions import context, ending, news, sessions, tasks
+from yaadwatch.system import files
+from yaadwatch.workspace import stores
 from yaadwatch.workspace.workspace import Call
 
 SECRET = "ghp_" + "1234567890abcdefABCDEF1234567890abcd"
@@ -378,6 +381,22 @@ class TestEnd:
         (found,) = claude.sessions()
         assert found["ended_by"] == "idle"
         assert abs(found["ended_at"] - last) < timedelta(minutes=1)
+
+    @pytest.mark.parametrize("everywhere", [False, True])
+    def test_it_waits_while_the_disk_of_its_project_does_not_answer(
+        self, repo, claude, monkeypatch, everywhere
+    ):
+        claude.remember("Sign tokens with jose")
+        repo.world.clock.advance(timedelta(minutes=31))
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "networks", lambda _: frozenset({repo.path}))
+            patch.setattr(stores, "_disks", SimpleNamespace(ask=lambda *_: None))
+            ending.expire(repo.home, everywhere=everywhere)
+            assert claude.sessions()[0]["ended_at"] is None
+
+        ending.expire(repo.home, everywhere=everywhere)
+
+        assert claude.sessions()[0]["ended_by"] == "idle"
 
     def test_asked_by_name_again_it_goes_on(self, repo):
         hook = Agent(repo)
