@@ -13,7 +13,7 @@ import apsw
 
 from yaadwatch.db import connections, migrations, nodes
 from yaadwatch.db.codec import column, json_list
-from yaadwatch.db.files import replacing, translated_errors, unavailable
+from yaadwatch.db.files import damaged, replacing, translated_errors, unavailable
 
 INSTEAD: Final = "[erased]"
 """Replaces erased texts that something else quoted."""
@@ -237,7 +237,7 @@ def rewrite_copy(
     """
     outcome = "it was not rewritten"
     with translated_errors(path, outcome), replacing(path, outcome) as temporary:
-        connections.probe(path)
+        version = connections.probe(path)
         temporary.write_bytes(path.read_bytes())
         conn = apsw.Connection(
             str(temporary), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
@@ -247,7 +247,8 @@ def rewrite_copy(
             conn.pragma("foreign_keys", 1)
             conn.pragma("trusted_schema", 0)
             conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-            migrations.run(conn, migrations.chain())
+            if version < migrations.chain()[-1].version:
+                migrations.run(conn, migrations.chain())
             conn.execute("BEGIN IMMEDIATE")
             given = set(ids)
             found = memories_saying(conn, texts, hashes) | nodes.many(conn, given).keys()
@@ -261,6 +262,8 @@ def rewrite_copy(
             compact_indexes(conn)
             conn.execute("COMMIT")
             conn.execute("VACUUM")
+        except (apsw.ConstraintError, apsw.SQLError) as error:  # the file was altered by hand
+            raise damaged(path, str(error), outcome) from error
         finally:
             conn.close()
         return bool(found or changed)

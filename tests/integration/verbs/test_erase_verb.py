@@ -217,6 +217,34 @@ def test_a_backup_that_cannot_be_rewritten_is_dropped_only_if_it_says_it(repo):
     assert [path.name for path in folder.iterdir()] == ["20260102T000000000000.unreadable"]
 
 
+@pytest.mark.parametrize(
+    ("damage", "rewritten"),
+    [
+        ("DELETE FROM worktrees", 1),
+        ("INSERT INTO learned (node, commit_id, at_ms) VALUES ('gone', 'c0ffee', 1)", 1),
+        ("PRAGMA user_version = 9", 1),
+        ("DELETE FROM worktrees; PRAGMA user_version = 0", 0),
+        ("DROP TABLE gaps", 0),
+        ("DROP TABLE nodes_fts", 0),
+    ],
+)
+def test_a_backup_with_faults_keeps_nothing_from_being_erased(repo, damage, rewritten):
+    repo.remember("Pagers are off at night")
+    memory = repo.remember(SECRET)
+    target = places.backups(repo.home.project_at(repo.path)[0].id) / "20260101T000000000000.db"
+    with repo.db() as db:
+        db.backup(target)
+    with closing(apsw.Connection(str(target))) as conn:
+        conn.pragma("foreign_keys", 0)
+        conn.execute(damage).fetchall()
+
+    done = erase(repo, memory)
+
+    assert left(repo) == []
+    assert done["backups"] == {"rewritten": rewritten, "dropped": 1 - rewritten}
+    assert target.exists() == bool(rewritten)
+
+
 @pytest.mark.parametrize("folder", ["damaged", "damaged/2"])
 @pytest.mark.parametrize("long", ["", " and so on" * 1000], ids=["short", "over several pages"])
 def test_a_store_that_was_put_aside_as_damaged_is_dropped_only_if_it_holds_it(
