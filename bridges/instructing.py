@@ -300,7 +300,8 @@ def _is_pointer(words: str) -> bool:
 
 _TURNS_ROUND: Final = re.compile(
     r"\b(?:don['’]?ts?|do not|does not|never|avoid|forbidden|prohibited|banned|not allowed|not to"
-    r"|must(?:n['’]t| not)|should(?:n['’]t| not)|anti-?patterns?|bad|wrong|mistakes?|deprecated)\b"
+    r"|must(?:n['’]t| not)|should(?:n['’]t| not)|anti-?patterns?|bad|wrong|mistakes?|deprecated"
+    r"|outdated|no longer|not any ?more|used to)\b"
     r"|[❌✗🚫⛔]",
     re.IGNORECASE,
 )

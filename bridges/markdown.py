@@ -91,6 +91,7 @@ _BLANK_RUN = re.compile(rf"([^\S\n]{{{BLANKS_MAX}}})[^\S\n]+")
 _WHITE_LINE = re.compile(r"^[^\S\n]+$", re.MULTILINE)
 _CODE = r"(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
 _CODE_OR_COMMENT = re.compile(rf"{_CODE}|<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 _MARKERS = re.compile(r"(?:[*+-]|\d{1,9}[.)])*")
 _LIST_LIKE = re.compile(r"\s*(?:[*+-]|\d{1,9}[.)])(?:\s|$)")
 _TASK_BOX = re.compile(r"\A\s*\[[ xX]\]\s+")
@@ -102,11 +103,13 @@ _SHOWS_BELOW = re.compile(
     re.IGNORECASE,
 )
 _LIMITS = re.compile(
-    r"""[\s*_(>"“]*(?:
+    r"""[\s\\*_(>"“]*(?:
         except|exceptions?|but|unless|otherwise|however|apart[ ]from|excluding
         |with[ ]the[ ]exception
         |(?:this|these|that|the[ ](?:above|rule|rules|last|previous)\b[^.:]{0,30})[ ]
          (?:only[ ])?(?:appl(?:y|ies)|holds?|is|are|does|do)\b(?:[ ]only|[ ]not|n['’]t)?
+        |(?:none|not[ ]all|only[ ]some)[ ]of[ ](?:this|these|those|them|the[ ]above)
+        |(?:ignore|disregard)[ ](?:this|these|those|the[ ]above)
         |not[ ](?:in|for|on|if|when)|only[ ](?:for|in|on|if|when))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -220,15 +223,18 @@ class _Reader:
                 self._enter(block)
             elif block.kind == "paragraph":
                 below_label = self._paragraph(block, below, on, lead)
-            elif block.kind == "list" and on is not None:
-                self._list(block, below, on)
+            elif block.kind == "list":
+                if on is not None:
+                    self._list(block, below, on)
+                if below is not None and below.kind == "list":  # another marker: the same list
+                    below_label = on
             elif block.kind == "table" and on is not None:
                 self._add_rows(block, on)
 
     def _list(self, block: "Block", below: "Block | None", lead: str) -> None:
         """Add the items of a list; an item that its successor limits stays in the file.
 
-        An item that ends in a colon with nothing nested in it is the label of those below, up to a
+        An item that is a label, with nothing nested in it, is the label of those below, up to a
         wider gap. Whether it holds for the items below that gap is uncertain, so they stay.
         """
         stays = self._stays
@@ -238,13 +244,15 @@ class _Reader:
         for item, after in zip_longest(block.children, block.children[1:]):
             inside = after.children[:1] if after is not None else ()
             blocks = self._inside(item)
-            is_label = bool(blocks) and _ends_in_colon(blocks[0])
+            is_label = bool(blocks) and _is_item_label(blocks[0])
             label = None if is_label else label
             gap = gap or item.line - end
             gap = gap if item.line - end <= gap else -1
             words = self._words(label) if label is not None and gap > 0 else ""
             if is_limited or _limits(item) or any(map(_limits, inside)) or (label and not words):
                 self._stays = stays or LIMITED
+            elif is_label and len(blocks) == 1:
+                self._stays = stays or BODY
             self._item(item, _join(lead, _TASK_BOX.sub("", words or "", count=1)))
             self._stays = stays
             if is_label and len(blocks) == 1:
@@ -286,6 +294,8 @@ class _Reader:
             if words is not None:
                 is_open = _OPEN_BOX.match(words) is not None
                 words = _TASK_BOX.sub("", words, count=1)
+                if any(_LIMITS.match(one) for one in _COMMENT.findall(first.text)):
+                    self._stays = self._stays or LIMITED
                 if not _is_whole_in_parts(words, blocks):
                     self._stays = self._stays or BODY
                 if _is_complete(words, nested[0] if nested else None):
@@ -456,8 +466,13 @@ def _is_label(block: "Block", below: "Block | None") -> bool:
     return right_above and len(words) <= LABEL_CHARS_MAX and not _SENTENCE_END.search(words)
 
 
-def _ends_in_colon(block: "Block") -> bool:
-    return block.kind == "paragraph" and bool(_COLON_AT_END.search(_one_line(block.text)))
+def _is_item_label(block: "Block") -> bool:
+    """Return whether a list item says nothing without those below: "Never:", "Never", "On CI,"."""
+    words = _one_line(block.text)
+    cut_off = words.endswith(",") or words.strip("*_!").replace("'", "").isalpha()
+    return block.kind == "paragraph" and bool(
+        _COLON_AT_END.search(words) or (cut_off and restricts(words))
+    )
 
 
 def _last_line(block: "Block") -> int:
@@ -527,12 +542,13 @@ def _has_words(words: str) -> bool:
 
 def _row_words(names: Sequence[str], cells: Sequence[str]) -> str:
     """Return a table row as one statement; empty if less than two of several cells are filled."""
+    turned = restricts(names[0])
     if len(names) == 1:
-        return cells[0]
+        return _one_line(f"{names[0]}: {cells[0]}") if turned else cells[0]
     filled = [(name, cell) for name, cell in zip(names, cells, strict=False) if cell]
     if len(filled) < 2:
         return ""
-    if len(names) == 2 and len(cells[1]) > BARE_VALUE_CHARS_MAX:
+    if len(names) == 2 and len(cells[1]) > BARE_VALUE_CHARS_MAX and not any(map(restricts, names)):
         return _one_line(f"{cells[0].rstrip(':')}: {cells[1]}")
     return _one_line("; ".join(f"{name}: {cell}" if name else cell for name, cell in filled))
 

@@ -309,3 +309,62 @@ def test_an_order_is_a_rule_below_a_heading_of_facts(heading):
     text = f"## {heading}\n\n- Every query must name its tenant\n- Use of one schema only\n"
 
     assert exported(text) == [f"{heading} > Every query must name its tenant"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("- **Forbidden**\n- commit keys to git", "**Forbidden** > commit keys to git"),
+        ("- NEVER\n- push to main directly", "NEVER > push to main directly"),
+        ("- On Windows,\n- Use nmake for builds", "On Windows, > Use nmake for builds"),
+        (
+            "The following rules no longer apply.\n\n- Use bower here",
+            "The following rules no longer apply. > Use bower here",
+        ),
+        ("We used to do this\n\n- Use bower here", "We used to do this > Use bower here"),
+        ("Never do these:\n\n- push it\n\n* Use eval", "Never do these: push it"),
+        ("Never do these:\n\n- push it\n\n* Use eval", "Never do these: Use eval"),
+    ],
+)
+def test_a_rule_never_loses_the_words_above_it_that_turn_it_round(text, wanted):
+    found = exported(f"# Shop\n\n{text}\n")
+
+    assert wanted in found
+    assert not {"commit keys to git", "push to main directly", "Use bower here", "Use eval"} & {
+        *found
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- Use bower here\n- Use grunt here\n\nNone of these apply since 2025.",
+        "- Use bower here\n\nIgnore the above.",
+        "- Use bower here\\*\n\n\\* except in new services",
+        "- Use port 8080 <!-- only in development -->",
+    ],
+)
+def test_a_rule_that_the_text_beside_it_limits_stays(text):
+    assert exported(f"# Shop\n\n{text}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("| Never |\n|---|\n| push to main |", "Never: push to main"),
+        (
+            "| Do not | Why |\n|---|---|\n| push to main | it breaks the pipeline |",
+            "Do not: push to main; Why: it breaks the pipeline",
+        ),
+        (
+            "| Do | Don't |\n|---|---|\n| use const | use var for values |",
+            "Do: use const; Don't: use var for values",
+        ),
+        (
+            "| Name | Role |\n|---|---|\n| worker | sends the mails out |",
+            "worker: sends the mails out",
+        ),
+    ],
+)
+def test_a_row_has_the_names_of_columns_that_turn_it_round(table, words):
+    assert [one.text for one in scan(table)] == [words]
