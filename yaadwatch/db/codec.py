@@ -1,7 +1,7 @@
 """Convert model values to SQL and back: instants as Unix milliseconds, lists and maps as JSON."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -122,8 +122,12 @@ class Record(Generic[T]):
 
     def select(self, conn: Connection, where: str = "", values: Values = ()) -> list[T]:
         """Return the rows that fit; `where` is the query from its WHERE, or its first JOIN, on."""
+        return list(self.each(conn, where, values))
+
+    def each(self, conn: Connection, where: str, values: Values = ()) -> Iterator[T]:
+        """Yield the rows that fit, as `select` does, one at a time."""
         rows = conn.execute(f"SELECT {self.read_columns} FROM {self.table} {where}", values)
-        return list(map(self.read, rows))
+        return map(self.read, rows)
 
     def first(self, conn: Connection, where: str, values: Values = ()) -> T | None:
         """Return the first of the rows that fit, or None."""

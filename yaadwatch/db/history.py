@@ -289,7 +289,7 @@ def latest_version(
     where = "JOIN nodes ON nodes.id = node WHERE node = ?"
     where += " ORDER BY node_versions.version DESC LIMIT ?"
     found: list[Version] = []
-    for version in _VERSION.select(conn, where, (id, limit)):
+    for version in _VERSION.each(conn, where, (id, limit)):
         chars -= len(version.text)
         if found and chars < 0:
             break

@@ -1,5 +1,6 @@
 """Nodes: what goes in comes out, ids are found by their ends, nobody overwrites unseen changes."""
 
+import tracemalloc
 from dataclasses import replace
 from datetime import timedelta
 
@@ -212,3 +213,32 @@ def test_strengthening_moves_the_age_of_living_nodes_once_a_day_and_nothing_else
 
     assert nodes.get(conn, "a") == replace(node("a"), confirmed_at=later)
     assert nodes.get(conn, "gone").confirmed_at == NOW
+
+
+@pytest.mark.parametrize(("count", "shown"), [(1, 1), (3, 3), (400, 4)])
+def test_long_versions_that_are_not_shown_are_not_read_into_memory(conn, count, shown):
+    nodes.insert(conn, node("long"))
+    rows = [
+        Version(
+            node="long",
+            version=number,
+            at=NOW,
+            change="edited",
+            actor="agent:claude",
+            reason="",
+            kind="spec",
+            tier=2,
+            text=f"{number:>50000}",
+        )
+        for number in range(count)
+    ]
+    history.add_versions(conn, rows)
+    del rows
+
+    tracemalloc.start()
+    found, more = history.latest_version(conn, "long", limit=5_000, chars=200_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert (len(found), more) == (shown, count - shown)
+    assert peak < 1_000_000
