@@ -5,6 +5,7 @@ write-ahead log. `compact_indexes` and `Database.scrub` remove those.
 """
 
 import json
+import shutil
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -238,7 +239,7 @@ def rewrite_copy(
     outcome = "it was not rewritten"
     with translated_errors(path, outcome), replacing(path, outcome) as temporary:
         version = connections.probe(path)
-        temporary.write_bytes(path.read_bytes())
+        shutil.copyfile(path, temporary)
         conn = apsw.Connection(
             str(temporary), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOFOLLOW
         )

@@ -419,8 +419,15 @@ def _file_holds(path: Path, words: Iterable[bytes]) -> bool:
     """Return whether a file contains one of `words`; a link, or what is no file, does not."""
     if path.is_symlink() or not path.is_file():
         return False
-    data = path.read_bytes()
-    return any(word in data for word in words)
+    sought = tuple(words)
+    end = b""
+    with path.open("rb") as file:  # in pieces: a store may be larger than the daemon's memory
+        while piece := file.read(1024 * 1024):
+            data = end + piece
+            if any(word in data for word in sought):
+                return True
+            end = data[-max(map(len, sought), default=1) :]
+    return False
 
 
 def _take_out(path: Path, words: Sequence[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import tracemalloc
 from contextlib import closing
 from datetime import timedelta
 
@@ -587,6 +588,24 @@ def test_a_rule_of_the_store_that_forbids_it_is_told_in_words(repo):
     assert refused.value.code is Code.UNAVAILABLE
     assert "events.body" in refused.value.message
     assert repo.show(memory)["text"] == SECRET
+
+
+@pytest.mark.parametrize("before", [0, 1024 * 1024 - 20, 5 * 1024 * 1024])
+def test_a_large_file_is_searched_without_being_read_into_memory(repo, before):
+    memory = repo.remember(SECRET)
+    large = places.backups(repo.home.project_at(repo.path)[0].id) / "large.db"
+    large.parent.mkdir(parents=True, exist_ok=True)
+    large.write_bytes(b"x" * before + SECRET.encode() + b"y" * (24 * 1024 * 1024))
+
+    tracemalloc.start()
+    found = [erasing._file_holds(large, [word.encode()]) for word in (SECRET, "Nobody")]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert found == [True, False]
+    assert peak < 8 * 1024 * 1024
+    assert erase(repo, memory)["backups"] == {"rewritten": 0, "dropped": 1}
+    assert left(repo) == []
 
 
 def test_erasing_says_nothing_in_the_log(repo, caplog):
