@@ -66,7 +66,7 @@ def explain(
     if head.head.commit and committed.verdict in STALE_VERDICTS:
         try:
             steps = _between(anchor, head)
-            untouched = not steps and _untouched(anchor, head)
+            untouched = not steps and not worst.by_use and _untouched(anchor, head)
             if same and not steps and not untouched:
                 steps = _behind(anchor, head)
         except YaadError as error:  # it costs the evidence, not the verdict
@@ -91,6 +91,8 @@ def explain(
             where = "(it was never committed)"
         if committed.verdict is Verdict.UNKNOWN:
             where = NOT_KNOWN
+        if worst.by_use:
+            where = "(by the commits since this was remembered)"
         found.append(
             Evidence(
                 path=(worst.place if anchor.method is not Method.GLOB else None) or anchor.path,
@@ -324,11 +326,9 @@ def _state(anchor: Anchor, history: History, blob: str, path: str) -> str | None
     if not blob:
         return ""
     defined = anchor.method in DEFINED
-    if defined and blob == anchor.blob:
-        return anchor.fingerprint
     data = history.read_blob(blob)
     if data is None:
-        return None
+        return anchor.fingerprint if defined and blob == anchor.blob else None
     text = data.decode("utf-8", "replace")
     if defined:
         define = definitions.define
@@ -337,6 +337,8 @@ def _state(anchor: Anchor, history: History, blob: str, path: str) -> str | None
         else:
             asked = (blob, path, anchor.symbol)
             found = history.once("definition", lambda _, *of: define(data, *of), *asked)
+        if found.line is not None and uses.is_deprecated(data, found.line):
+            return f"{found.fingerprint} deprecated"
         return None if found.state in (State.BROKEN, State.AMBIGUOUS) else found.fingerprint
     if anchor.is_held:
         then = history.read_blob(anchor.blob) if anchor.blob else None

@@ -181,9 +181,10 @@ class _Lines:
             )
             fresh = sorted(one for one in now - then if 0 < len(one) <= _LINE_BYTES_MAX)
             self._fresh = [(one, frozenset(_WORDS.findall(one))) for one in fresh[:FRESH_MAX]]
-        rest = {one for one in _WORDS.findall(line) if word not in one}
+        own = _WORDS.findall(line)
+        rest = {one for one in own if word not in one}
         best: frozenset[bytes] = frozenset()
-        alike = _ALIKE
+        alike, new_line = _ALIKE, b""
         for other, words in self._fresh:
             both = len(rest & words)
             if not both:
@@ -191,10 +192,14 @@ class _Lines:
             news = len(words) - both
             share = both / max(len(rest) + news - (news > 0), 1)
             if share >= alike and not whole.search(other):
-                best, alike = words - rest, share
+                best, alike, new_line = words - rest, share, other
         if not best:
             return None
-        return max(sorted(best), key=len).decode("utf-8", "replace")
+        # Where as many words are on the line, it is the one in the same place.
+        others = _WORDS.findall(new_line)
+        pairs = zip(own, others, strict=True) if len(own) == len(others) else ()
+        placed = [put for one, put in pairs if word in one and put in best]
+        return (placed or [max(sorted(best), key=len)])[0].decode("utf-8", "replace")
 
 
 HEAD_LINES = 30

@@ -517,6 +517,9 @@ def test_what_others_use_instead_is_told_once_it_is_committed_and_goes_with_it(s
 
     assert flag["verdict"] == "changed"
     assert "8 files no longer name it; call_by_air is in its place" in flag["reason"]
+    assert not flag["uncommitted"]
+    (evidence,) = flag["evidence"]
+    assert evidence["summary"].endswith("(by the commits since this was remembered)")
     site.git("revert", "--no-edit", "HEAD")
     assert site.verdict(memory) == "fresh"
 
@@ -590,3 +593,36 @@ def test_commit_that_made_a_shell_of_a_file_is_its_evidence(site, path, before, 
     assert flag["reason"].startswith(f"{path} {reason}")
     (found,) = flag["evidence"]
     assert (found["commit"]["subject"], found["summary"]) == ("a shell", f"changed {path}")
+
+
+@pytest.mark.parametrize(
+    ("path", "definition", "mark"),
+    [
+        ("web/pay.ts", "export function payNow(x) {\n  return x\n}\n", "/** @deprecated */\n"),
+        ("web/pay.py", "def payNow(x):\n    return x\n", "@deprecated('use pay')\n"),
+        ("web/pay.go", "func payNow(x int) int {\n\treturn x\n}\n", "// Deprecated: use pay.\n"),
+    ],
+)
+def test_a_deprecation_is_told_with_its_commit_and_one_that_was_known_is_no_news(
+    site, path, definition, mark
+):
+    head = "package web\n\n" if path.endswith(".go") else ""
+    site.write(path, head + definition)
+    site.commit("pay")
+    memory = site.remember(f"Pay with `payNow` in {path}")
+    site.write(path, head + mark + definition)
+    site.commit("deprecate it")
+
+    flag = site.flag_of(memory)
+
+    assert "payNow" in flag["reason"]
+    assert "is deprecated now" in flag["reason"]
+    assert [row["commit"]["subject"] for row in flag["evidence"]] == ["deprecate it"]
+    known = site.remember(f"`payNow` in {path} still pays")
+    site.write(path, head + mark + definition + "\n// more\n")
+    site.commit("more")
+    assert site.verdict(known) == "fresh"
+    site.write(path, head + mark + definition.replace("return x", "return 1"))
+    site.commit("free of charge")
+    found = site.flag_of(known)["evidence"]
+    assert [row["commit"]["subject"] for row in found] == ["free of charge"]

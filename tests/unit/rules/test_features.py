@@ -362,3 +362,20 @@ def test_a_line_that_is_only_what_was_sought_counts_as_still_there():
     tally.add("a.py", "a.py", b" \nx\n", b"y z\n")
 
     assert tally.found()[" "].removed == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("from http_older import fetch", "from http_newest import get"),
+        (
+            "let rows = await older_client(fetch, path, tries);",
+            "let rows = await a(get, path, tries);",
+        ),
+        ("fetch(url, tries, deadline_of_old)", "get(url, tries, deadline_of_the_new)"),
+    ],
+)
+def test_of_two_new_words_on_a_line_the_one_in_its_place_is_told(old, new):
+    found = uses("fetch", ("a", "a", f"{old}\n".encode(), f"{new}\n".encode()))
+
+    assert found.replaced == ["get"]
