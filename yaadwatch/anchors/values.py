@@ -64,9 +64,9 @@ _WORDS = (
     "twelve",
 )
 _COUNTS = {word: str(count) for count, word in enumerate(_WORDS, 1)}
-# A word is a number only when nothing follows it: "one of them", "two or more", "five times".
+# A word is a number only when nothing but a file follows it: "one of them", "five times".
 _THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_ALONE = r"(?=`?(?:[.;:,)!](?!\w)|\s*$))"
+_ALONE = r"(?=`?(?:[.;:,)!](?!\w)|\s*$| \(?in `?[\w./-]{1,120}\.\w))"
 _WORD = rf"(?<=[\s(`])((?i:{'|'.join(_WORDS)})){_ALONE}"
 _SAID = rf"(?:{_PLAIN}(?![\w%]|[.,]\w)|{_WORD})"
 _PHRASE = re.compile(

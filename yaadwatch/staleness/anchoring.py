@@ -445,8 +445,9 @@ def _value(one: AnchorSearch, maker: Maker) -> None:
             )
             _add(one, made)
     for definition in [made for made in one.found if made.method is Method.TREE]:
-        name = last_part(definition.symbol)
-        number = values.stated_for(one.source.text, name)
+        names = (last_part(definition.symbol), definition.symbol)
+        found = (values.stated_for(one.source.text, name) for name in names)
+        number = next(filter(None, found), None)
         if number is None:
             continue
         text = maker.text(definition.path).encode()

@@ -302,7 +302,8 @@ def _written_as(written: str, judged: AnchorVerdict) -> str:
 def _given_by(anchor: Anchor, text: str) -> list[values.GivenValue]:
     """Return where a text gives what is anchored its value."""
     if anchor.symbol.endswith(ASSIGNED):
-        return values.stated_at(text, last_part(anchor.name))
+        names = (last_part(anchor.name), anchor.name)
+        return next(filter(None, (values.stated_at(text, name) for name in names)), [])
     return values.version_at(text, anchor.symbol)
 
 

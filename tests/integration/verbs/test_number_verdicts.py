@@ -48,6 +48,33 @@ def test_what_it_rests_on_is_told_by_its_name(repo):
     assert {row.get("symbol") for row in repo.show(node)["anchors"]} <= {None, "LIMIT"}
 
 
+@pytest.mark.parametrize(
+    ("path", "before", "said", "new"),
+    [
+        ("a.py", "class Retry:\n    limit = 3\n", "`Retry.limit` is 3 in a.py", "5"),
+        ("a.ts", "class Retry {\n  static LIMIT = 3\n}\n", "`Retry.LIMIT` is three in a.ts", "5"),
+        ("a.toml", "[db]\npool = 3\n", "`db.pool` in a.toml is 3", "5"),
+        ("a.yml", "db:\n  pool: 3\n", "`db.pool` = 3", "5"),
+        ("a.rs", "impl Cfg {\n    const TOP: u32 = 3;\n}\n", "`Cfg::TOP` is 3 (a.rs)", "5"),
+        ("a.py", "class Retry:\n    limit = 3\n", "`Retry.limit` is 3 in a.py", "3  # at most"),
+    ],
+)
+def test_a_value_is_stated_of_a_member_and_of_a_key_as_well(repo, path, before, said, new):
+    repo.write(path, before)
+    repo.commit("before")
+    node = repo.remember(said)
+    repo.write(path, before.replace("3", new))
+    repo.commit("the change")
+
+    rows = {row["id"]: row for row in repo.stale(all=True)["stale"]}
+
+    if new == "5":
+        expected = said.replace("three", "5").replace("3", "5")
+        assert (rows[node]["level"], rows[node]["suggestion"]["text"]) == ("warn", expected)
+    else:
+        assert node not in rows
+
+
 class TestNewText:
     def test_the_number_that_is_there_now_is_proposed(self, repo):
         (row,) = judged(repo, "LIMIT = 30\n", "LIMIT = 45\n")
@@ -71,7 +98,11 @@ class TestNewText:
             ),
             ("`A_MAX` = 3 in src/v.py, on port 4", "`A_MAX` = 5 in src/v.py, on port 4"),
             ("`A_MAX` = 3 in src/v.py: open port 3", None),
-            ("Python 3 code: `A_MAX` is three in src/v.py", None),
+            (
+                "Python 3 code: `A_MAX` is three in src/v.py",
+                "Python 3 code: `A_MAX` is 5 in src/v.py",
+            ),
+            ("Python 3 code: `A_MAX` is three in each of src/v.py", None),
             (
                 "Python 3 code, src/v.py: `A_MAX` is three.",
                 "Python 3 code, src/v.py: `A_MAX` is 5.",
