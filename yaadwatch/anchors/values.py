@@ -122,7 +122,8 @@ _OTHER_CASE = re.compile(r"(?i)\W{0,5}(?:otherwise|else|unless|if|when|except|bu
 
 
 _NUMBER_OF_CODE = re.compile(
-    r"(-?\d[\d_]*(?:\.\d+)?)(?:[uUlLmM]{0,3}|[fFdD]|_?[iu](?:8|16|32|64|128|size)|_?f(?:32|64))"
+    r"(-?\d[\d_]{0,60}(?:\.\d{1,60})?)"  # Python converts no number of some thousand digits
+    r"(?:[uUlLmM]{0,3}|[fFdD]|_?[iu](?:8|16|32|64|128|size)|_?f(?:32|64))"
 )
 _QUOTED = re.compile(r"""(["'])([^"'\\{}$#\n]*)\1""")
 _TRUTHS = {"true": "true", "false": "false"}

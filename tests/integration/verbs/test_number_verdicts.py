@@ -75,6 +75,28 @@ def test_a_value_is_stated_of_a_member_and_of_a_key_as_well(repo, path, before, 
         assert node not in rows
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def go_on(n):\n    while n < {}:\n        n += 1\n",
+        "def go_on(n):\n    for i in range(1, {}):\n        n += i\n",
+        "def go_on(n, tries={}):\n    return n + tries\n",
+    ],
+)
+def test_a_number_of_thousands_of_digits_stops_no_check(repo, source):
+    repo.write("src/v.py", source.format(3))
+    repo.write("src/w.py", "LIMIT = 30\n")
+    repo.commit("before")
+    repo.remember("`go_on` in src/v.py tries three times")
+    other = repo.remember("`LIMIT` is 30 in src/w.py")
+
+    repo.write("src/v.py", source.format("1" * 6_000))
+    repo.write("src/w.py", "LIMIT = 45\n")
+    repo.commit("the change")
+
+    assert other in [row["id"] for row in repo.stale()["stale"]]
+
+
 class TestNewText:
     def test_the_number_that_is_there_now_is_proposed(self, repo):
         (row,) = judged(repo, "LIMIT = 30\n", "LIMIT = 45\n")
