@@ -324,14 +324,22 @@ def _is_within_new(judged: AnchorVerdict, put: str) -> bool:
 def _renamed(text: str, old: str, new: str, *, folder: bool = False, from_top: bool = False) -> str:
     """Return `text` with the path `old` replaced by `new` wherever it stands alone.
 
-    Paths below a folder are renamed with it; the bare name of a folder may be any word. A whole
-    path, `from_top`, may have one slash before it.
+    Paths below a folder are renamed with it; the bare name of a folder may be any word, except in
+    code or before a slash. A whole path, `from_top`, may have one slash before it.
     """
     longer = r"[\w~-]|\.\w" if folder else r"[\w/\\~-]|\.\w"
     before = r"/|(?:\./)*" if from_top else r"(?:\./)*"
     written = re.escape(old).replace("_", r"\\?_")  # Markdown may have it escaped
     alone = rf"(?<![\w/\\.~-])({before}){written}(?!{longer})"
-    return re.sub(alone, lambda found: found.group(1) + new, text)
+
+    def put(found: re.Match[str]) -> str:
+        in_code = (
+            text.count("`", 0, found.start()) % 2 or text[found.end() : found.end() + 1] == "/"
+        )
+        is_path = not folder or "/" in old or found[1] or in_code
+        return found[1] + new if is_path else found[0]
+
+    return re.sub(alone, put, text)
 
 
 def _repatterned(text: str, old: str, new: str) -> str:

@@ -24,6 +24,30 @@ def renamed_and_changed(tree):
 
 
 class TestText:
+    @pytest.mark.parametrize(
+        ("text", "new"),
+        [
+            ("Never bypass the store of `store/`", "Never bypass the store of `internal/store/`"),
+            ("Code of store/ is the store", "Code of internal/store/ is the store"),
+            ("See ./store for the store", "See ./internal/store for the store"),
+            (
+                "The store, `store/`: run `cd store && make`",
+                "The store, `internal/store/`: run `cd internal/store && make`",
+            ),
+        ],
+    )
+    def test_a_word_that_a_moved_folder_is_called_by_stays_a_word(self, repo, text, new):
+        repo.write("store/a.txt", "one\n")
+        repo.write("store/b.txt", "two\n")
+        repo.commit("store")
+        memory = repo.remember(text)
+
+        repo.write("internal/c.txt", "three\n")
+        repo.git("mv", "store", "internal/store")
+        repo.commit("move it")
+
+        assert proposed(repo, memory)["text"] == new
+
     def test_a_definition_that_moved_and_changed_is_proposed_by_place_only(self, repo):
         memory = repo.remember(TRIES, symbols=["fetch_with_retry"])
 
