@@ -76,6 +76,15 @@ def defines_target(path: str, text: str, target: str) -> bool:
     )
 
 
+def is_broken(path: str, text: str) -> bool:
+    """Return whether a build file that has to be JSON is none, as in the middle of an edit."""
+    try:
+        json.loads(text if path.endswith(".json") else "{}")
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
 def nearest_target(path: str, text: str, target: str) -> str:
     """Return the target of a build file that a misspelt one may mean; '' for none.
 

@@ -423,6 +423,8 @@ def _see_target(anchor: Anchor, view: View, head: AtHead) -> Seen:
         anchor.symbol, place, text, view
     ):
         return replace(seen, span=Span.SAME)
+    if targets.is_broken(place, text):
+        return Seen(unknown=f"{as_name(place)} does not parse as JSON at the moment")
     then = (head.history.read_blob(anchor.blob) if anchor.blob else None) or b""
     heir = targets.renamed(place, then.decode("utf-8", "replace"), text, anchor.symbol)
     likely = None if heir else _defining_target(anchor, place, view)

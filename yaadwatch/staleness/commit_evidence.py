@@ -331,15 +331,16 @@ def _state(anchor: Anchor, history: History, blob: str, path: str) -> str | None
         return anchor.fingerprint if defined and blob == anchor.blob else None
     text = data.decode("utf-8", "replace")
     if defined:
-        define = definitions.define
-        if anchor.method is Method.LINES:
-            found = definitions.define_by_lines(data, anchor.symbol)
-        else:
-            asked = (blob, path, anchor.symbol)
-            found = history.once("definition", lambda _, *of: define(data, *of), *asked)
-        if found.line is not None and uses.is_deprecated(data, found.line):
-            return f"{found.fingerprint} deprecated"
-        return None if found.state in (State.BROKEN, State.AMBIGUOUS) else found.fingerprint
+        define, asked = definitions.define, (blob, path, anchor.symbol)
+        found = (
+            definitions.define_by_lines(data, anchor.symbol)
+            if anchor.method is Method.LINES
+            else history.once("definition", lambda _, *of: define(data, *of), *asked)
+        )
+        if found.state in (State.BROKEN, State.AMBIGUOUS):
+            return None
+        deprecated = found.line is not None and uses.is_deprecated(data, found.line)
+        return f"{found.fingerprint}{' deprecated' if deprecated else ''}"
     if anchor.is_held:
         then = history.read_blob(anchor.blob) if anchor.blob else None
         return anchor_state.number_now(anchor, then, path, data)
@@ -351,8 +352,10 @@ def _state(anchor: Anchor, history: History, blob: str, path: str) -> str | None
         return anchor.fingerprint if anchor_state.value_holds(anchor, now) else now
     if anchor.method is Method.FILE:
         return f"retired: {uses.has_moved(data) or uses.is_deprecated(data)}"
-    if anchor.method is Method.TARGET:
-        is_there = targets.defines_target(path, text, anchor.symbol)
-    else:
+    if anchor.method is not Method.TARGET:
         is_there = definitions.locate(text, anchor.symbol) is not None
+    elif targets.is_broken(path, text):
+        return None
+    else:
+        is_there = targets.defines_target(path, text, anchor.symbol)
     return "there" if is_there else ""

@@ -66,3 +66,31 @@ def test_rule_that_does_the_same_for_every_target_defines_none(repo, steps):
 )
 def test_rule_that_passes_every_target_on_raises_nothing(repo, rule):
     assert reasons(repo, {"Makefile": "lint:\n\truff check\n"}, {"Makefile": rule}) == []
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        '{"scripts": {"build": "vite", "lint": "eslint",}}',
+        '{"scripts": {"build": "vite", "lint": "esl',
+        '<<<<<<< a\n{"scripts": {"build": "vite"}}\n=======\n{}\n>>>>>>> b\n',
+        '{"scripts": {"build": ' + '{"a": ' * 5_000 + "1" + "}" * 5_000 + "}}",
+    ],
+    ids=["comma", "half", "conflict", "deep"],
+)
+def test_package_that_is_no_json_at_the_moment_has_lost_no_script(repo, broken):
+    repo.write("package.json", '{"scripts": {"build": "vite", "lint": "eslint"}}')
+    repo.commit("before")
+    memory = repo.remember("Run `npm run build` first")
+
+    repo.write("package.json", broken)
+    repo.commit("half of it")
+    found = repo.stale(all=True)
+
+    assert found["stale"] == []
+    assert "does not parse as JSON" in found["unknown"][0]["reason"]
+    repo.write("package.json", '{"scripts": {"lint": "eslint"}}')
+    repo.commit("drop it")
+    flag = repo.flag_of(memory)
+    assert flag["verdict"] == "gone"
+    assert [row["commit"]["subject"] for row in flag["evidence"]] == ["drop it"]
