@@ -181,7 +181,7 @@ class _Lines:
             )
             fresh = sorted(one for one in now - then if 0 < len(one) <= _LINE_BYTES_MAX)
             self._fresh = [(one, frozenset(_WORDS.findall(one))) for one in fresh[:FRESH_MAX]]
-        own = _WORDS.findall(line)
+        own: list[bytes] = _WORDS.findall(line)
         rest = {one for one in own if word not in one}
         best: frozenset[bytes] = frozenset()
         alike, new_line = _ALIKE, b""
@@ -196,7 +196,7 @@ class _Lines:
         if not best:
             return None
         # Where as many words are on the line, it is the one in the same place.
-        others = _WORDS.findall(new_line)
+        others: list[bytes] = _WORDS.findall(new_line)
         pairs = zip(own, others, strict=True) if len(own) == len(others) else ()
         placed = [put for one, put in pairs if word in one and put in best]
         return (placed or [max(sorted(best), key=len)])[0].decode("utf-8", "replace")
