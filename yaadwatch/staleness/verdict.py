@@ -275,6 +275,8 @@ def _judge_missing(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         )
     if seen.place is None:
         reason = f"{as_name(anchor.path)} is gone, and {name} with it"
+    elif seen.place != anchor.path:
+        reason = f"{as_name(anchor.path)} is now {as_name(seen.place)}, without {name}"
     else:
         reason = f"{name} is gone from {as_name(seen.place)}"
     if seen.likely:

@@ -78,7 +78,7 @@ class TestProposals:
         words.write("src/texts.py", WORDS)
         words.commit("texts, without one of them")
         flag = words.flag_of(memory)
-        assert flag["reason"] == "split_words is gone from src/texts.py"
+        assert flag["reason"] == "src/words.py is now src/texts.py, without split_words"
         assert flag["suggestion"]["text"] is None
         assert flag["suggestion"]["places"] == ["src/texts.py"]
 

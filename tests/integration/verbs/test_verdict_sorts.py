@@ -626,3 +626,28 @@ def test_a_deprecation_is_told_with_its_commit_and_one_that_was_known_is_no_news
     site.commit("free of charge")
     found = site.flag_of(known)["evidence"]
     assert [row["commit"]["subject"] for row in found] == ["free of charge"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "source"),
+    [
+        ("web/OrderBook.java", "web/Ledger.java", "class OrderBook {\n  int a = 1;\n%s}\n"),
+        ("web/OrderBook.ts", "web/Ledger.ts", "export class OrderBook {\n  a = 1;\n%s}\n"),
+        ("web/order_book.py", "web/ledger.py", "class OrderBook:\n    a = 1\n%s"),
+    ],
+)
+def test_class_that_was_renamed_with_its_file_is_not_called_gone_from_the_new_one(
+    site, old, new, source
+):
+    text = source % "".join(f"    // or {number}\n" for number in range(9))
+    text = text.replace("//", "#") if old.endswith(".py") else text
+    site.write(old, text)
+    site.commit("book")
+    memory = site.remember("Orders are kept by `OrderBook`")
+    site.git("mv", old, new)
+    site.write(new, text.replace("OrderBook", "Ledger"))
+    site.commit("call it ledger")
+
+    flag = site.flag_of(memory)
+
+    assert (flag["verdict"], flag["reason"]) == ("gone", f"{old} is now {new}, without OrderBook")
