@@ -9,7 +9,7 @@ import itertools
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from yaadwatch.anchors.tree import Tree
@@ -318,10 +318,15 @@ _TAKES_VALUE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A tool with a target to run: ('make', 'lint'), ('npm', 'test')."""
+    """A tool with a target to run: ('make', 'lint'), ('npm', 'test').
+
+    `only_target`: it can name nothing else; `npm link` is a word of npm's own, and `uv run mypy` a
+    program.
+    """
 
     tool: str
     target: str
+    only_target: bool = field(default=False, compare=False)
 
 
 def commands(span: str) -> Iterator[Command]:
@@ -355,13 +360,14 @@ def renamed_target(text: str, tools: Collection[str], old: str, new: str) -> str
 def _of(tool: str, rest: list[str]) -> Iterator[Command]:
     if tool in _DIRECT:
         for target in _plain(rest):
-            yield Command("make" if tool == "gmake" else tool, target)
+            yield Command("make" if tool == "gmake" else tool, target, only_target=True)
     elif tool in _SCRIPTS:
         if any(word.partition("=")[0] in _OF_ANOTHER for word in rest):
             return
         plain = list(_plain(rest))
         if plain and plain[0] in _SCRIPTS[tool]:
-            yield from (Command(tool, target) for target in plain[1:2])
+            only_target = tool in _SHORT - {"pdm"}
+            yield from (Command(tool, target, only_target) for target in plain[1:2])
         elif plain and tool in _SHORT:
             yield Command(tool, plain[0])
     elif tool in _WITH_OPTION:

@@ -334,7 +334,7 @@ def missing(draft: Draft, found: Sequence[Anchor], tree: WorkTree) -> tuple[Miss
 
     A definition counts where its file, or its type, exists and defines a similar name; without a
     file, where exactly one defined name of the project is one or two typing errors away. A target
-    counts where its build file defines one that is spelled alike.
+    counts where its build file defines one spelled alike.
     """
     spoken = mentions(draft.text)
     listing = tree.listing()
@@ -385,7 +385,7 @@ def _misspelt_targets(
     draft: Draft, commands: Iterable[Command], tree: WorkTree
 ) -> Iterator[Missing]:
     listing = tree.listing()
-    for command in commands:
+    for command in islice((one for one in commands if one.only_target), 8):
         paths = anchoring.build_files(command.tool, draft.folder, listing)
         texts = {path: (tree.read(path) or b"").decode("utf-8", "replace") for path in paths}
         if any(targets.defines_target(*file, command.target) for file in texts.items()):

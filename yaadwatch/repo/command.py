@@ -58,8 +58,6 @@ WORK_MIN = 0.25
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 MEMORY_BYTES_MAX = 4 * 1024 * 1024 * 1024
 """Memory limit of a git process, where the system has one; mapped packs do not count."""
-ENDING_S = 0.1
-"""Time for a command that has closed its output to end, even past its limit."""
 NO_GIT = "git is not installed, or not on the PATH"
 INSTALL_GIT = "Install git; nothing that is stored was lost."
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL")
@@ -191,11 +189,12 @@ class GitRunner:
         feeding: contextlib.AbstractContextManager[int | IO[bytes]]
         feeding = nothing if given is None else processes.holding(given)
         with self._places, feeding as stdin:
+            since = self._clock.now()
             process = self._start(arguments, cwd, environment, stdin)
             until = self._clock.monotonic_s() + self._timeout_s
             try:
-                output, errors = self._listen(process, until, bytes_max)
-                process.wait(max(until - self._clock.monotonic_s(), ENDING_S))
+                output, errors = self._listen(process, bytes_max)
+                process.wait(max(until - self._clock.monotonic_s(), 0.1))
             except (subprocess.TimeoutExpired, TimeoutError):
                 is_idle = processes.cpu_s(process.pid) < self._timeout_s * WORK_MIN
                 error = (GitHangs if is_idle else YaadError)(
@@ -204,9 +203,7 @@ class GitRunner:
                     " what needed its answer was not done.",
                     hint="If the repository is that slow by nature, raise git.timeout_ms.",
                 )
-                now = self._clock.now()
-                self.timed_out.append(TimedOut(command, cwd, now))
-                since = now - timedelta(seconds=self._timeout_s)
+                self.timed_out.append(TimedOut(command, cwd, self._clock.now()))
                 last = self.answered.get(cwd)
                 if is_idle and (last is None or last < since):
                     self.silent_since.setdefault(cwd, since)
@@ -312,27 +309,27 @@ class GitRunner:
             raise FileNotFoundError(path)
         return [*(() if self._passing else _dying_with_us()), found, *_SAFE]
 
-    def _listen(
-        self, process: subprocess.Popen[bytes], until: float, bytes_max: int
-    ) -> tuple[bytes, bytes]:
+    def _listen(self, process: subprocess.Popen[bytes], bytes_max: int) -> tuple[bytes, bytes]:
         """Return what a process prints and its messages, until it has closed both.
 
+        Time in which this process was itself stopped does not count.
+
         Raises:
-            TimeoutError: `until` has come.
+            TimeoutError: it took too long.
             _TooMuch: it prints more than is kept.
         """
         output, errors = bytearray(), bytearray()
+        left_s, step_s = self._timeout_s, self._timeout_s / 10
         with selectors.DefaultSelector() as ready:
             for stream, kept in ((process.stdout, output), (process.stderr, errors)):
                 if stream is not None:
                     ready.register(stream.fileno(), selectors.EVENT_READ, kept)
             while ready.get_map():
-                # Past the limit, what it has printed already still counts: this process may have
-                # been stopped, and not git. An endless flow ends with git's own processor time.
-                left = until - self._clock.monotonic_s()
-                heard = ready.select(max(left, 0.0))
-                if not heard and left <= 0:
+                if left_s <= 0:
                     raise TimeoutError
+                began_s = self._clock.monotonic_s()
+                heard = ready.select(step_s)
+                left_s -= min(self._clock.monotonic_s() - began_s, step_s)
                 for key, _ in heard:
                     chunk = os.read(key.fd, 1024 * 1024)
                     if not chunk:

@@ -77,6 +77,9 @@ def test_a_name_that_is_not_there_is_reported_with_the_nearest_one(shop, said, f
         "Deploy with `make ship`",
         "Install with `make formats-all`",
         "Build the manual with `make -C docs html`",
+        "Run `npm link` or `yarn link` for the local package",
+        "Check with `uv run lind`",
+        "Run `cargo build` first",
     ],
 )
 def test_a_name_that_is_there_or_is_no_typing_error_is_not_reported(shop, said):
