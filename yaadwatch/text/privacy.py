@@ -202,10 +202,12 @@ class _Span(NamedTuple):
 
 
 # White space is none of them: tabs and line ends are kept. Tag characters and variation selectors
-# spell words that a person does not see, but a model reads.
+# spell words that a person does not see, but a model reads. A single break or joiner without
+# width comes with text that is pasted, or with Thai; a row of them may stand for something.
 _STEERING = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b\u202a-\u202e\u2060-\u206f"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2061-\u206f"
     "\ufff9-\ufffb\U000e0000-\U000e0fff]"
+    "|(?<=[\u200b\u2060])[\u200b\u2060]|[\u200b\u2060](?=[\u200b\u2060])"
 )
 _MASK = re.compile(r"\[masked:[a-z0-9-]{1,30}\]")
 

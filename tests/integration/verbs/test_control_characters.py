@@ -140,6 +140,15 @@ def test_a_review_shows_all_that_reaches_the_agent_files(tree, unseen):
     assert not set(unseen) & set(text_of(tree, "AGENTS.md"))
 
 
-@pytest.mark.parametrize("text", ["Use \U0001f468\u200d\U0001f469\u2764\ufe0f", "نیم\u200cفاصله"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use \U0001f468\u200d\U0001f469\u2764\ufe0f",
+        "نیم\u200cفاصله",
+        "Never log pass\u200bwords, or to\u200bkens",
+        "ใช้\u200bแท็บ",
+        "10\u2060%",
+    ],
+)
 def test_signs_that_people_write_with_are_kept(repo, text):
     assert repo.show(repo.remember(text))["text"] == text
