@@ -35,6 +35,17 @@ class LineOrigin(NamedTuple):
     before: tuple[str, str] = ("", "")
 
 
+class Made(NamedTuple):
+    """A commit, when it was committed (Unix seconds), and its author.
+
+    `authors`: the author time with the name, and with the address; a rewrite keeps one of them.
+    """
+
+    commit: str
+    at_s: int
+    authors: frozenset[tuple[str, str]]
+
+
 class CommitHistory(Objects):
     """The commits of a repository and what lies between two of them; raises as `Objects` does."""
 
@@ -166,6 +177,18 @@ class CommitHistory(Objects):
         limit = f"--max-count={EVIDENCE_COMMITS_MAX}"
         arguments = ["rev-list", "--topo-order", limit, valid(until)[0], "--", path or "."]
         return self.git.ask(arguments).decode("ascii", "replace").split()
+
+    def made(self, until: str, which: str) -> list[Made]:
+        """Return the commits in the history of `until` that an option of `rev-list` chooses."""
+        asked = ["rev-list", "--format=%ct %at%x00%an%x00%ae", which, valid(until)[0], "--"]
+        lines = self.git.ask(asked).decode("utf-8", "replace").split("\n")
+        found = []
+        for title, row in zip(lines[::2], lines[1::2], strict=False):
+            times, name, address = row.split("\0")
+            committed, authored = times.split()
+            authors = frozenset(((authored, name), (authored, address)))
+            found.append(Made(title.split()[1], int(committed), authors))
+        return found
 
     def touched(self, since: str, until: str) -> frozenset[str] | None:
         """Return the files that commits in `since..until` touched, including reverted changes.

@@ -29,6 +29,8 @@ from yaadwatch.system import processes
 T = TypeVar("T", bound=Sized)
 PATHS_KEPT: Final = 50_000
 """A longer listing of an index is not kept: 5 MiB with paths of ordinary length."""
+REWRITTEN_MAX: Final = 20_000
+"""Commits that are searched for one that was rewritten, the newest."""
 NEAR_MAX: Final = 4
 """Searched commits that are remembered as such, the last ones."""
 INDEX_BYTES_MAX: Final = 256 * 1024 * 1024
@@ -243,6 +245,24 @@ class Repository(CommitHistory):
         asked = ["rev-list", "--ignore-missing", *sorted(commits), *others]
         found = self.git.ask(asked).decode("ascii", "replace").split()
         return frozenset(found).intersection(commits)
+
+    def is_replaced_by(self, commit: str, head: str) -> bool:
+        """Return whether the history of `head` took the place of the one that `commit` is in.
+
+        So it is where no branch, tag or HEAD has anything of that history, and that of `head` began
+        later, or has its commits under other names: an orphan commit, a rewrite from the root. A
+        branch that never had a commit in common with others, and was deleted, was replaced by none.
+        """
+        began = self.made(commit, "--max-parents=0")
+        roots = {one.commit for one in began}
+        if not roots or self.stray(roots) != roots:
+            return False
+        (last,) = self.made(commit, "--max-count=1")
+        if all(one.at_s >= last.at_s for one in self.made(head, "--max-parents=0")):
+            return True
+        authors = frozenset[tuple[str, str]]().union(*(one.authors for one in (last, *began)))
+        newest = self.made(head, f"--max-count={REWRITTEN_MAX}")
+        return not authors.isdisjoint(author for one in newest for author in one.authors)
 
     def stashes(self, limit: int = 32) -> list[str]:
         """Return the commits of the stash, newest first; the third parent holds untracked files."""

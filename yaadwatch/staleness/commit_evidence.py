@@ -124,6 +124,8 @@ def _between(anchor: Anchor, head: AtHead) -> list[Step]:
     since, until = anchor.commit, head.head.commit
     if since == until or not head.history.has_commit(since):
         return []
+    if not head.history.are_joined(since, until):
+        return []
     return _newest(list(_steps(anchor, head.history, since, until, anchor.blob)))
 
 

@@ -16,6 +16,7 @@ _ONCE = (
     *("blob_at", "has_blob", "has_commit", "has_folder", "is_submodule", "commit", "paths_at"),
     *("departures", "departure", "departures_in", "departures_like", "touched", "changes"),
     *("commit_named", "commits_of", "merge_base", "stray", "stashes", "tips_above", "logged"),
+    *("is_replaced_by",),
     *("tracked", "untracked", "left_out", "staged_renames", "is_as_indexed", "differing"),
 )
 """Queries that are answered from the cache when they are repeated."""
@@ -96,6 +97,8 @@ class History(Repository):
         the newest commits only: before those, each file is a query of its own.
         """
         found: list[Departure] = []
+        if not self.are_joined(since, until):
+            return found
         for _ in range(_STOPS_MAX):
             for one in self.departures(since, until):
                 if one.path == path:
@@ -112,7 +115,8 @@ class History(Repository):
 
     def came_from(self, path: str, since: str, until: str) -> str:
         """Return the name of a file at `since`, as the commits up to `until` renamed it."""
-        for one in reversed(self.departures(since, until)):
+        departures = self.departures(since, until) if self.are_joined(since, until) else ()
+        for one in reversed(departures):
             if one.to == path:
                 path = one.path
         return path
@@ -123,7 +127,7 @@ class History(Repository):
         None: the folder exists, or its files went nowhere or to different places. Files that were
         there only in between do not count.
         """
-        if self.has_folder(until, path):
+        if self.has_folder(until, path) or not self.are_joined(since, until):
             return None
         came: list[str] = []
         at_first = sum(one.startswith(f"{path}/") for one in self.listing(since).paths)
@@ -164,6 +168,13 @@ class History(Repository):
         if mine or not whole:
             return mine
         return {name: one for name, one in went.items() if one.to or self.blob_at(since, name)}
+
+    def are_joined(self, one: str, other: str) -> bool:
+        """Return whether two commits have a part of their history in common.
+
+        Without one, no commit of the one history made what differs in the other.
+        """
+        return one == other or bool(self.merge_base(one, other))
 
     def is_merged(self, commit: str, into: str) -> bool:
         """Return whether a commit is in the history of another one."""

@@ -293,10 +293,27 @@ def _stray(
     for node, commits in where.items():
         if stray.issuperset(commits):
             found = settler.settle_stray(judged[node][0], min(commits))
-            # What this branch had and no longer has is lost, unless it is uncommitted again.
-            if found and (rewritten.isdisjoint(commits) or (found.is_here and found.checkouts)):
+            if found is None:
+                continue
+            # What this branch had and no longer has is lost, unless it is uncommitted again, or
+            # the history that took the place of its own had it, too.
+            is_lost = not rewritten.isdisjoint(commits) or _is_replaced(found, min(commits), head)
+            if not is_lost or (found.is_here and (found.checkouts or not found.base)):
                 strays[node] = found
     return strays
+
+
+def _is_replaced(found: Settled, commit: str, head: AtHead) -> bool:
+    """Return whether the history of HEAD took the place of the one that a stray commit is in.
+
+    Unknown counts as yes: then a flag that was reached by comparing with it stands.
+    """
+    if found.base or not head.head.commit:
+        return False
+    try:
+        return head.history.is_replaced_by(commit, head.head.commit)
+    except YaadError:
+        return True
 
 
 def _folders(

@@ -223,6 +223,9 @@ class Settler:
             then = self._at(base)
             paths = sorted({anchor.path or "." for anchor in loose})
             commits += history.changes(paths, base, tip)[:COMMITS_MAX]
+        elif not base:  # the newest that has it: what changed it since is the evidence
+            paths = sorted({anchor.path for anchor in loose})
+            commits += [tip, *(one for path in paths for one in history.commits_of(path, tip))]
         for commit in dict.fromkeys((*commits, tip)):
             at = self._at(commit)
             if all(_is_in_commit(one, at, then if is_own else None, finer) for one in loose):

@@ -1,6 +1,7 @@
 """A commit or an object that disappears blinds no check, and clears no flag."""
 
 import contextlib
+import shutil
 
 import pytest
 
@@ -193,3 +194,170 @@ def test_damaged_file_of_git_clears_no_flag(repo, name, content):
 
     answer = repo.stale(all=True, check=False)
     assert [row["verdict"] for row in answer["stale"]] == ["moved"]
+
+
+def gone(repo):
+    (repo.path / "src/net.py").unlink()
+
+
+def changed(repo):
+    repo.write("src/net.py", repo.read("src/net.py").replace("attempt", "number"))
+
+
+def moved(repo):
+    repo.move("src/net.py", "src/http.py")
+
+
+def orphan_commit(repo, change):
+    repo.git("checkout", "-q", "--orphan", "anew")
+    change(repo)
+    repo.commit("all anew")
+    repo.git("branch", "-qD", "main")
+    repo.git("branch", "-m", "main")
+
+
+def other_ids(repo, change):
+    """Rewrite each commit, as a tool for that does it: the same trees, no log."""
+    repo.git("filter-branch", "--msg-filter", "sed 's/^/again: /'", "--", "main")
+    repo.git("update-ref", "-d", "refs/original/refs/heads/main")
+    (repo.path / ".git/logs/refs/heads/main").unlink()
+    change(repo)
+    repo.commit("change")
+
+
+def other_trees(repo, change):
+    """Rewrite each commit, so that none has the definition as it was read."""
+    command = "sed 's/OSError/TimeoutError/' src/net.py > t && mv t src/net.py"
+    repo.git("filter-branch", "--tree-filter", command, "--", "main")
+    repo.git("update-ref", "-d", "refs/original/refs/heads/main")
+    (repo.path / ".git/logs/refs/heads/main").unlink()
+    change(repo)
+    repo.commit("change")
+
+
+def forced_pull(repo, change):
+    other = repo.copy("other")
+    orphan_commit(other, change)
+    repo.git("fetch", "-q", str(other.path), "main")
+    repo.git("reset", "-q", "--hard", "FETCH_HEAD")
+
+
+@pytest.mark.parametrize("change", [gone, changed, moved], ids=lambda way: way.__name__)
+@pytest.mark.parametrize(
+    "replace", [orphan_commit, other_ids, other_trees, forced_pull], ids=lambda way: way.__name__
+)
+def test_memory_is_judged_though_the_history_of_its_commit_was_replaced(
+    repo, replace, change, monkeypatch
+):
+    """No check ran in between, and the old commit is still among git's objects."""
+    if replace in (other_ids, other_trees):  # which keep the times, so that none began later
+        with monkeypatch.context() as dated:
+            dated.setenv("GIT_COMMITTER_DATE", "2030-01-01T12:00:00Z")
+            repo.commit("two")
+    memory = repo.remember(FETCH)
+    replace(repo, change)
+
+    found = repo.flag_of(memory)
+
+    assert found["verdict"] == change.__name__
+    assert repo.stale(all=True)["uncommitted"] == []
+    assert repo.verdict(memory) == change.__name__
+    here = [row for row in found["evidence"] if "not checked out here" not in row["summary"]]
+    subjects = [row["commit"]["subject"] for row in here if row["commit"]]
+    assert subjects == (["change"] if replace is other_ids else [])
+    repo.write("later.txt", "x\n")
+    repo.commit("later")
+    collect_garbage(repo)
+    assert repo.verdict(memory) == change.__name__
+
+
+def test_memory_that_a_replaced_history_still_bears_out_is_fresh(repo):
+    memory = repo.remember(FETCH)
+    orphan_commit(repo, lambda tree: tree.write("other.py", "x = 1\n"))
+
+    assert repo.verdict(memory) == "fresh"
+    changed(repo)
+    repo.commit("change")
+    found = repo.flag_of(memory)
+    assert found["verdict"] == "changed"
+    assert [row["commit"]["subject"] for row in found["evidence"]] == ["change"]
+
+
+def test_work_on_an_orphan_branch_that_was_deleted_is_not_missed_elsewhere(repo, monkeypatch):
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2030-01-01T12:00:00Z")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2030-01-01T12:00:00Z")
+    repo.git("switch", "-q", "--orphan", "pages")
+    repo.write("src/cache.py", CACHE)
+    repo.commit("pages")
+    memory = repo.remember(CACHE_TEXT)
+    repo.git("switch", "-q", "main")
+    repo.git("branch", "-qD", "pages")
+
+    assert repo.flag_of(memory) is None
+    assert len(repo.stale(all=True)["uncommitted"]) == 1
+
+
+def test_work_of_a_deleted_branch_is_not_missed_on_an_unrelated_one(repo):
+    repo.git("switch", "-qc", "feat")
+    repo.write("src/cache.py", CACHE)
+    repo.commit("cache")
+    memory = repo.remember(CACHE_TEXT)
+    repo.git("switch", "-q", "--orphan", "pages")
+    repo.write("index.html", "<p>Pages\n")
+    repo.commit("pages")
+    repo.git("branch", "-qD", "feat")
+
+    assert repo.flag_of(memory) is None
+
+
+@pytest.fixture
+def remote(repo):
+    """A bare repository that is the origin, with one commit more than the memory was made at."""
+    bare = repo.path.parent / "shop.git"
+    repo.git("clone", "-q", "--bare", str(repo.path), str(bare))
+    repo.git("remote", "add", "origin", f"file://{bare}")
+    repo.add()
+    return bare
+
+
+def clone_shallow(repo, remote):
+    repo.git("push", "-q", "origin", "main")
+    shutil.rmtree(repo.path)
+    repo.path.mkdir()
+    repo.git("clone", "-q", "--depth", "1", f"file://{remote}", ".")
+
+
+def init_again(repo, remote):
+    shutil.rmtree(repo.path / ".git")
+    repo.git("init", "-q", "-b", "main")
+    repo.git("remote", "add", "origin", f"file://{remote}")
+    repo.commit("again")
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("again", [clone_shallow, init_again], ids=lambda way: way.__name__)
+def test_repository_made_again_is_judged_by_what_was_recorded(repo, remote, again, when):
+    """Git has no object of then: a definition is compared, a file that left is not followed."""
+    texts = {"definition": FETCH, "place": "Networking is in src/net.py", "note": "See notes.md"}
+    memories = {name: repo.remember(text) for name, text in texts.items()}
+
+    def change():
+        repo.write("src/net.py", "x = 1\n")
+        (repo.path / "notes.md").unlink()
+        repo.commit("change")
+
+    if when == "before":
+        change()
+    again(repo, remote)
+    repo.add(adopt=True)
+    if when == "after":
+        change()
+
+    found = {name: repo.verdict(memory) for name, memory in memories.items()}
+    assert found == {
+        "definition": "gone",
+        "place": "fresh",
+        "note": "gone" if when == "after" else "unknown",
+    }
+    reasons = [row["reason"] for row in repo.stale(all=True)["unknown"]]
+    assert all("notes.md is not there" in reason for reason in reasons)
