@@ -207,6 +207,17 @@ def path_of(root: str, head: str, agent: str) -> str:
     return os.path.join(prepared_briefs(), f"{_begin(root)}{_number(head)}-{agent}.json")
 
 
+def subject_of(root: str, head: str) -> str:
+    """Return the hash that tells which work tree and HEAD a brief is about.
+
+    Two of them may have the same number in the name of the file. A branch may be named after a
+    secret, so its name is not written.
+    """
+    import hashlib  # here, because it takes 3 ms to load and most hooks read no brief
+
+    return hashlib.sha256(f"{root}\0{head}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def agents_at(root: str) -> set[str]:
     """Return the agents for which briefs of a work tree were prepared, at any HEAD."""
     begin = _begin(root)

@@ -663,7 +663,8 @@ def prepare(shop, agent="claude", *, age_s=0, **said):
     head = places.head_of(root)
     path = Path(places.path_of(root, head, agent))
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    found = {"root": root, "head": head, "brief": PREPARED, "short": PREPARED_SHORT} | said
+    subject = places.subject_of(root, head)
+    found = {"of": subject, "brief": PREPARED, "short": PREPARED_SHORT} | said
     path.write_text(json.dumps(found))
     then = time.time() - age_s
     os.utime(path, (then, then))
@@ -701,7 +702,8 @@ def too_old(shop, path):
 
 
 def another_work_tree(shop, path):
-    path.write_text(path.read_text().replace(str(shop.parent), "/elsewhere"))
+    there = places.subject_of("/elsewhere", "ref: refs/heads/main")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"of": there}))
 
 
 def half_written(shop, path):

@@ -118,10 +118,16 @@ def _print_unwatched(answer: "Row", named: str | None, terminal: Terminal) -> No
     top = top_of(named or os.getcwd())  # noqa: PTH109
     if top is None or not answer["projects"] or not os.path.isdir(f"{top}/.git"):  # noqa: PTH112
         return
-    if all(project["path"] != top for project in answer["projects"]):
+    watched = {project["path"] for project in answer["projects"]}
+    if top not in watched:
+        from yaadwatch.text.privacy import mask
+
+        shown = mask(top).text  # as in answers, where a path may hold a secret
+        if shown in watched:
+            return
         terminal.gap()
         where = f" {shlex.quote(named)}" if named else ""
-        terminal.line(f"{folder(top)} is not watched. To watch it: yaadwatch add{where}")
+        terminal.line(f"{folder(shown)} is not watched. To watch it: yaadwatch add{where}")
 
 
 def _print_problems(answer: "Row", terminal: Terminal) -> None:

@@ -287,8 +287,8 @@ def read(folder: str, agent: str, *, is_short: bool) -> tuple[str, str]:
     head = places.head_of(root) if root else ""
     for one in (agent, places.ANY_AGENT) if head else ():
         found, age_s = _read(places.path_of(root, head, one))
-        # Two work trees, or branches, may have the same number in the name of the file.
-        if found.get("root") == root and found.get("head") == head and age_s < AGE_MAX_S:
+        is_recent = bool(found) and age_s < AGE_MAX_S
+        if is_recent and found.get("of") == places.subject_of(root, head):
             return str(found.get("short" if is_short else "brief") or ""), _in_words(age_s)
     return "", ""
 

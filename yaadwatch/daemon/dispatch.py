@@ -36,6 +36,7 @@ from yaadwatch.api.messages.store import Hello
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
+from yaadwatch.text import privacy
 from yaadwatch.workspace.workspace import PERSON, Call, Home, origin_of
 
 R = TypeVar("R")
@@ -355,7 +356,8 @@ class Dispatcher:
                     yield encode(answer(asked, {"subscribed": True, "cursor": event["cursor"]}))
                     asked = None
                 else:
-                    yield encode({"jsonrpc": "2.0", "method": "event", "params": event})
+                    line = encode({"jsonrpc": "2.0", "method": "event", "params": event})
+                    yield privacy.mask_tokens(line)
         except Exception as error:  # noqa: BLE001  (the subscriber gets the reason)
             yield encode(failure(asked, self.failure_of("subscribe", error)))
         finally:
@@ -382,8 +384,10 @@ class Dispatcher:
             do = verb or self._verbs[name]
             if name in CAUSES and call.origin == PERSON and isinstance(do, Late):
                 do = partial(_announcing, do)
+            if "[masked:" in str(call.folder):
+                call = self._home.unmasked(call)
             ask = (request.message,) if request.message.FIELDS else ()
-            return line(request.id, do(self._home, call, *ask))
+            return privacy.mask_tokens(line(request.id, do(self._home, call, *ask)))
         except BaseException as error:  # noqa: BLE001  (the thread goes on; the caller gets it)
             return line(request.id, self.failure_of(name, error))
 

@@ -45,7 +45,7 @@ from yaadwatch.projects.row_import import (
 )
 from yaadwatch.system import files
 from yaadwatch.system.clock import Clock
-from yaadwatch.text import words
+from yaadwatch.text import privacy, words
 from yaadwatch.workspace.workspace import Call, Home
 
 FORMAT: Final = 1
@@ -413,7 +413,8 @@ def _fill(home: Home, store: NamedStore, made: Spool, format: str) -> Mapping[st
 def _pages(store: NamedStore, stream: BinaryIO) -> Mapping[str, int]:
     count = 0
     for path, text in store.db.read(lambda conn: list(pages.of_store(conn))):
-        data = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
+        shown = privacy.mask_tokens(text.encode("utf-8", "surrogatepass"))
+        data = base64.b64encode(shown).decode()
         stream.write(json.dumps({"path": path, "data": data}).encode() + b"\n")
         count += 1
     return {"files": count}

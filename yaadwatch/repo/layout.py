@@ -7,6 +7,7 @@ lead outside; unusual layouts are left to the git command, which runs under a li
 # ruff: noqa: PTH112, PTH113, PTH114, PTH116, PTH118, PTH120, PTH208
 # These are asked with each call, folder by folder, and texts are cheaper than paths.
 
+import hashlib
 import os
 import re
 import stat
@@ -16,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from yaadwatch.system import files
+from yaadwatch.text import privacy
 
 _HEX = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE_BYTES_MAX = 4096
@@ -98,6 +100,8 @@ def project_id(common_dir: Path) -> str:
 def remote(common_dir: Path) -> str:
     """Return the address of `origin` in a form that can be compared: without the way to get there,
     user, password and ending; '' if there is none.
+
+    Where a secret is part of the path, its hash is in its place.
     """
     url = (_setting(common_dir, "remote", "url", "origin") or "").strip()
     scheme, separator, rest = url.rpartition("://")
@@ -108,7 +112,11 @@ def remote(common_dir: Path) -> str:
         host, slash, path = rest.partition("/")
         host = host.rpartition("@")[2].partition(":")[0].lower()
         rest = f"{host}{slash}{path.lstrip('/')}"
-    return rest.rstrip("/").removesuffix(".git").rstrip("/")
+    address = rest.rstrip("/").removesuffix(".git").rstrip("/")
+    masked = privacy.mask(address)
+    if not masked.kinds:
+        return address
+    return f"{masked.text}#{hashlib.sha256(address.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 def logged(folder: Path, log: str, since: int = 0) -> list[str]:

@@ -422,8 +422,7 @@ def _prepare(home: Home, space: Space, agent: str, *, force: bool) -> None:
             checked=True,
         )
         brief = {
-            "root": root,
-            "head": head,
+            "of": places.subject_of(root, head),
             "state": state,
             "brief": privacy.mask(whole.text).text,
             "short": privacy.mask(short.text).text,
@@ -449,7 +448,8 @@ def _state_in(place: Path) -> str:
         found = json.loads(place.read_bytes())
     except (OSError, ValueError):
         return ""
-    return str(found.get("state", "")) if isinstance(found, dict) else ""
+    # Former versions named the branch instead: such a brief is written again.
+    return str(found.get("state", "")) if isinstance(found, dict) and "of" in found else ""
 
 
 def _write(place: Path, data: bytes) -> None:

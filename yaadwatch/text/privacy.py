@@ -14,7 +14,14 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Final, NamedTuple, overload
 
-from yaadwatch.text.secret_places import NAMED, PLACES, names, secret_kind_of_member, token_check
+from yaadwatch.text.secret_places import (
+    NAMED,
+    PLACES,
+    names,
+    secret_kind_of_member,
+    token_check,
+    web_token,
+)
 from yaadwatch.text.secret_shapes import SHORTEST, TOKENS, Check
 
 
@@ -122,6 +129,32 @@ def mask(text: str) -> Masked:
             kinds[span.kind] = None
         text = "".join(pieces) + text[end:]
     return Masked(text=text, kinds=tuple(kinds))
+
+
+def mask_tokens(line: bytes) -> bytes:
+    """Return a serialised answer, or a file, in which tokens of a known shape are masked.
+
+    Texts are masked before they are stored. Names are not, because a path, branch or definition is
+    found by them again.
+    """
+    runs = [one for one in set(_RUNS.findall(line)) if not _IDS.fullmatch(one)]
+    lowered = b"\n".join(runs).lower()
+    ranks = sorted({rank for trigger, rank in _TOKEN_TRIGGERS if trigger in lowered})
+    text = b"\n".join(runs).decode("ascii") if ranks else ""
+    if not any(_candidates_of(text, ranks)):
+        return line
+    masked = {one: _without_tokens(one.decode("ascii"), ranks).encode() for one in runs}
+    return _RUNS.sub(lambda found: masked.get(found[0], found[0]), line)
+
+
+def _without_tokens(text: str, ranks: Sequence[int]) -> str:
+    pieces: list[str] = []
+    end = 0
+    for span in sorted(span for _, span in _candidates_of(text, ranks)):
+        if span.start >= end:
+            pieces += [text[end : span.start], f"[masked:{span.kind}]"]
+        end = max(end, span.end)
+    return "".join(pieces) + text[end:]
 
 
 def kept(text: str) -> Masked:
@@ -253,16 +286,7 @@ def _worth_trying(lowered: str) -> set[int]:
 
 def _candidates(text: str, lowered: str, ranks: Iterable[int]) -> Iterator[tuple[int, _Span]]:
     """Yield secrets by shape or place, masked or not, and where the match began."""
-    for rank in ranks:
-        pattern, check = _shape(rank)
-        at = 0
-        while found := pattern.search(text, at):
-            secret_kind = check(found)
-            at = max(found.start() + 1, found.start("secret"))
-            if secret_kind is not None:
-                kind, start, end = secret_kind
-                at = max(at, end)
-                yield found.start(), _Span(start, end, rank, kind)
+    yield from _candidates_of(text, ranks)
     covered = 0
     for name in names(text, lowered):
         if name < covered:
@@ -274,6 +298,20 @@ def _candidates(text: str, lowered: str, ranks: Iterable[int]) -> Iterator[tuple
                 kind, start, end = secret_kind
                 covered = max(covered, end)
                 yield name, _Span(start, end, rank, kind)
+
+
+def _candidates_of(text: str, ranks: Iterable[int]) -> Iterator[tuple[int, _Span]]:
+    """Yield secrets by the shapes and places of these ranks."""
+    for rank in ranks:
+        pattern, check = _shape(rank)
+        at = 0
+        while found := pattern.search(text, at):
+            secret_kind = check(found)
+            at = max(found.start() + 1, found.start("secret"))
+            if secret_kind is not None:
+                kind, start, end = secret_kind
+                at = max(at, end)
+                yield found.start(), _Span(start, end, rank, kind)
 
 
 def _unmasked(
@@ -328,3 +366,15 @@ def _by_trigger() -> dict[str, tuple[int, list[int]]]:
 
 
 _TRIGGERS: Final = _by_trigger()
+_RUNS: Final = re.compile(
+    rb"(?<![\w./+=~$:@%{},\\-])[\w./+=~$:@%{},\\-]{14,1000}(?![\w./+=~$:@%{},\\-])"
+)
+"""What may be a name; longer runs are data."""
+_IDS: Final = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{40}|[\d:.TZ-]+")
+"""Ids, commits and times: most runs of an answer, and no tokens."""
+_TOKEN_TRIGGERS: Final = tuple(
+    (trigger.encode(), rank)
+    for rank, (kind, triggers, _) in enumerate((*TOKENS, *PLACES))
+    if rank < len(TOKENS) or kind is web_token
+    for trigger in triggers.split()
+)

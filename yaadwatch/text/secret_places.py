@@ -306,7 +306,7 @@ def _armour(found: re.Match[str]) -> SecretKind | None:
     return ("private-key", found.start(), lines.end()) if lines and lines[0] else None
 
 
-def _web_token(found: re.Match[str]) -> SecretKind | None:
+def web_token(found: re.Match[str]) -> SecretKind | None:
     """Check a run that begins like a JSON web token: one has a head and a body at least."""
     return ("jwt", *found.span()) if "." in found["secret"] else None
 
@@ -456,7 +456,7 @@ PLACES: Final[tuple[tuple[Check, str, str], ...]] = (
     (token_check("private-key"), "private-lines:",
      r"private-lines:\s{0,4}\d{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{1,64}\s{1,2})+)"),
     # What is sent along with requests.
-    (_web_token, "eyj",
+    (web_token, "eyj",
      r"(?:(?<![\w-])|(?<=[^\w-]_)|(?<=\\[nrt]))(?-i:eyJ)(?P<secret>[\w-]{8,}(?:\.[\w-]+){0,4})"),
     (_user_and_password, "://",
      r"""://(?P<user>[^\s:/@"'`<>]{0,100}):(?P<secret>[^\s/"'`<>]{2,300})@(?=[\w\[.-])"""),

@@ -7,7 +7,7 @@ import shlex
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -221,6 +221,13 @@ class Home:
         self.formers.close()
         self.stores.close()
         self.user.close()
+
+    def unmasked(self, call: Call) -> Call:
+        """Return the call in the project whose folder an answer named with its secret masked."""
+        for project in self.user.read(projects.known):
+            if os.fsencode(call.folder) == privacy.mask_tokens(os.fsencode(project.root)):
+                return replace(call, folder=project.root)
+        return call
 
     def project_at(self, folder: Path) -> tuple[Project, Layout]:
         """Return the watched project of `folder`, and the layout of that work tree.

@@ -9,6 +9,7 @@ from yaadwatch.api.operations import BY_NAME
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.daemon.dispatch import VERBS
+from yaadwatch.text.privacy import mask_tokens
 
 
 class InProcess:
@@ -30,7 +31,7 @@ class InProcess:
         found = VERBS[operation](
             self._tree.home, self._tree.call, *[request] * bool(request.FIELDS)
         )
-        return json.loads(encode(answer(1, found)))["result"]
+        return json.loads(mask_tokens(encode(answer(1, found))))["result"]
 
     def now(self):
         return self._tree.home.clock.now()

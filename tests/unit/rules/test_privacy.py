@@ -1,9 +1,11 @@
 """What is masked, and what stays as it is: a corpus of secrets and of look-alikes."""
 
+import json
+
 import pytest
 from secret_corpus import HEX, HUNTER, IN_PLACE, LOOK_ALIKES, TOKENS, body
 
-from yaadwatch.text.privacy import mask, mask_tree
+from yaadwatch.text.privacy import mask, mask_tokens, mask_tree
 
 
 @pytest.mark.parametrize("name", TOKENS)
@@ -17,6 +19,27 @@ def test_a_token_of_a_provider_is_masked_and_its_neighbours_stay(name):
     assert token[-12:] not in masked.text
     assert "[masked:" in masked.text
     assert len(masked.kinds) == 1
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_a_token_in_a_name_is_masked_in_a_serialised_answer(name):
+    path = f"src/{TOKENS[name]}"
+    answer = {"id": "0199b1c2-7d3e-7f00-8a11-5c01f2e4ab37", "path": path, "text": f'in\n"{path}"'}
+
+    line = mask_tokens(json.dumps(answer).encode())
+
+    told = json.loads(line)
+    assert TOKENS[name][-12:] not in line.decode()
+    assert told["id"] == answer["id"]
+    assert told["path"] == mask(path).text
+    assert mask_tokens(line) == line
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_an_answer_without_a_secret_stays_as_it_is(name):
+    line = json.dumps({"path": name, "commit": "f" * 40, "data": body(4000)}).encode()
+
+    assert mask_tokens(line) is line
 
 
 KEY_LINES = "\n".join(body(64) for _ in range(4))
