@@ -1,22 +1,22 @@
 """The daemon's side of the embedding worker: start it on demand, stop it when idle, never block.
 
-A worker ends with the daemon in every case, because it ends when its standard input closes.
-
-A frame is two lengths (8 bytes, little-endian), a head of JSON and binary data. Either side treats
-anything else as a broken peer and closes the connection.
+A worker ends with the daemon in every case, because it ends when its standard input closes. Each
+text is one line of JSON to the worker, each vector one line back. One text is with the worker at a
+time, so that a question waits for one text at most while a store is being filled.
 """
 
+import base64
 import itertools
 import json
 import logging
 import os
 import select
-import struct
 import subprocess
 import sys
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import IO, Final, Literal
 
 from yaadwatch.model.errors import Code, YaadError
@@ -24,81 +24,13 @@ from yaadwatch.system import embedding_sources, processes
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.embedding_sources import Source
 
-Head = dict[str, object]
-PART_BYTES_MAX: Final = 8 * 1024 * 1024
-"""Of a head, and of the bytes after it."""
-_LENGTHS: Final = struct.Struct("<II")
-
-
-class BadFrame(Exception):
-    """The input is not a frame; the message gives the reason."""
-
-
-def encode(head: Head, body: bytes = b"") -> bytes:
-    """Return the bytes of a frame.
-
-    Raises:
-        ValueError: a part is over `PART_BYTES_MAX`.
-    """
-    written = json.dumps(head).encode()
-    if max(len(written), len(body)) > PART_BYTES_MAX:
-        raise ValueError(f"a frame of {len(written)} and {len(body)} bytes is too long")
-    return _LENGTHS.pack(len(written), len(body)) + written + body
-
-
-def read(take: Callable[[int], bytes]) -> tuple[Head, bytes] | None:
-    """Return the next frame; None at the end.
-
-    Args:
-        take: returns at most so many bytes, at least one, and none at the end.
-
-    Raises:
-        BadFrame: it is none, or ends in the middle.
-    """
-    lengths = _exactly(take, _LENGTHS.size)
-    if not lengths:
-        return None
-    if len(lengths) < _LENGTHS.size:
-        raise BadFrame("it ends within the lengths")
-    head_length, body_length = _LENGTHS.unpack(lengths)
-    if max(head_length, body_length) > PART_BYTES_MAX:
-        raise BadFrame(f"it would have {head_length} and {body_length} bytes")
-    written, body = _exactly(take, head_length), _exactly(take, body_length)
-    if len(written) < head_length or len(body) < body_length:
-        raise BadFrame("it ends in the middle")
-    try:
-        head = json.loads(written)
-    except ValueError as error:
-        raise BadFrame(f"its head is not JSON ({error})") from None
-    except RecursionError:
-        raise BadFrame("its head is nested too deep") from None
-    if not isinstance(head, dict):
-        raise BadFrame("its head is no object")
-    return head, body
-
-
-def _exactly(take: Callable[[int], bytes], length: int) -> bytes:
-    """Return `length` bytes, or fewer when the end comes before."""
-    parts = []
-    while length:
-        part = take(length)
-        if not part:
-            break
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
-
+TEXT_CHARS_MAX: Final = 8_000
+"""Of a text: models read some hundred tokens of it, and a pipe takes in the line as a whole."""
+LINE_BYTES_MAX: Final = 1024 * 1024
 
 State = Literal["cold", "starting", "warm", "broken"]
 
-FIRST_PAUSE_S: Final = 5.0
-"""Pause before a broken worker is started again; doubled at each further failure."""
 PAUSE_S_MAX: Final = 600.0
-QUESTIONS_KEPT: Final = 32
-"""Vectors of questions that are remembered: one question goes to several stores."""
-_END_S: Final = 1.0
-_STDERR_BYTES: Final = 4_096
-"""Of what a worker wrote to its standard error, the end that is looked at."""
 _PASSED_ON: Final = ("HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 _SETTINGS: Final = {
     "HF_HUB_OFFLINE": "1",
@@ -137,9 +69,8 @@ class Worker:
         self._idle_s = idle_s
         self._clock = clock
         self._changed = threading.Condition()
-        self._writing = threading.Lock()
+        self._asking = threading.Lock()
         self._numbers = itertools.count(1)
-        self._answers: dict[int, list[bytes] | None] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._thread: threading.Thread | None = None
         self._state: State = "cold"
@@ -149,7 +80,8 @@ class Worker:
         self._closed = False
         self._space = ""
         self._dimensions = 0
-        self._asked: OrderedDict[str, bytes] = OrderedDict()
+        # One question goes to several stores.
+        self._recent = lru_cache(maxsize=32)(lambda text, s: self.embed([text], wait_s=s)[0])
 
     @property
     def state(self) -> State:
@@ -197,27 +129,17 @@ class Worker:
         if self._state != "warm":
             self.warm_up()
             return None
-        with self._changed:
-            vector = self._asked.get(text)
-        if vector is None:
-            try:
-                vector = self.embed([text], wait_s=wait_s, urgent=True)[0]
-            except NotEmbedded:
-                return None
-        with self._changed:
-            self._asked[text] = vector
-            self._asked.move_to_end(text)
-            if len(self._asked) > QUESTIONS_KEPT:
-                self._asked.popitem(last=False)
-        return vector
+        try:
+            return self._recent(text, wait_s)
+        except NotEmbedded:
+            return None
 
-    def embed(self, texts: Sequence[str], *, wait_s: float, urgent: bool = False) -> list[bytes]:
+    def embed(self, texts: Sequence[str], *, wait_s: float) -> list[bytes]:
         """Return the vectors of `texts`; start the process if there is none.
 
         Args:
             texts: what to embed.
             wait_s: the patience of the caller.
-            urgent: before all that is not.
 
         Raises:
             NotEmbedded: they were not had in time.
@@ -226,16 +148,12 @@ class Worker:
         with self._changed:
             self._start()
             process = self._wait_until_started(until)
-            number = next(self._numbers)
-            self._answers[number] = None
-        try:
-            self._send(
-                process, encode({"id": number, "texts": list(texts), "urgent": urgent}), until
-            )
-            return self._wait_for(number, process, until, len(texts))
-        finally:
-            with self._changed:
-                self._answers.pop(number, None)
+        vectors = []
+        for text in texts:
+            if vectors:
+                time.sleep(0.001)  # the lock is not fair: a question that waits gets its turn
+            vectors.append(self._embed(process, text, until))
+        return vectors
 
     def close(self) -> None:
         """End the process and start none any more."""
@@ -245,8 +163,8 @@ class Worker:
             self._changed.notify_all()
         if process is not None:
             process.kill()
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(_END_S)
+        if thread is not None:
+            thread.join(1.0)
 
     def _start(self, *, again: bool = False) -> None:
         """Request a process if there is none and the pause is over; `_changed` is held."""
@@ -269,43 +187,56 @@ class Worker:
             raise _not_embedded(f"The model does not run: {why}.", NotTried)
         return self._process
 
-    def _send(self, process: subprocess.Popen[bytes], frame: bytes, until: float) -> None:
-        """Write a frame. A frame that cannot be completed ends the process."""
-        if not self._writing.acquire(timeout=max(until - self._clock.monotonic_s(), 0.0)):
+    def _embed(self, process: subprocess.Popen[bytes], text: str, until: float) -> bytes:
+        """Return the vector of one text."""
+        if not self._asking.acquire(timeout=max(until - self._clock.monotonic_s(), 0.0)):
             raise _not_embedded("The worker is busy.")
         try:
-            if process.stdin is None or process.stdin.closed:
-                raise _not_embedded("The worker has just ended.")
-            pipe, left = process.stdin.fileno(), memoryview(frame)
-            while left:
-                wait_s = until - self._clock.monotonic_s()
-                if wait_s <= 0 or not select.select([], [pipe], [], wait_s)[1]:
-                    if len(left) < len(frame):
-                        process.kill()
-                    raise _not_embedded("The worker takes nothing in.")
-                left = left[os.write(pipe, left) :]
-        except OSError:
+            number = next(self._numbers)
+            self._send(process, json.dumps([number, text[:TEXT_CHARS_MAX]]).encode() + b"\n")
+            while True:
+                answered, vector = self._answer(process, until)
+                if answered == number:  # else a caller before us did not wait for it
+                    self._failures = 0
+                    return vector
+        except (OSError, ValueError):  # its pipes are closed
             raise _not_embedded("The worker has just ended.") from None
         finally:
-            self._writing.release()
+            self._asking.release()
 
-    def _wait_for(
-        self, number: int, process: subprocess.Popen[bytes], until: float, expected: int
-    ) -> list[bytes]:
-        with self._changed:
-            while (found := self._answers.get(number)) is None:
-                left = until - self._clock.monotonic_s()
-                if self._process is not process or self._closed:
-                    raise _not_embedded(f"The worker ended: {self._why or 'it was idle'}.")
-                if left <= 0:
-                    raise _not_embedded("The worker took too long.")
-                self._changed.wait(left)
-        if len(found) != expected:
-            raise _not_embedded(f"{len(found)} vectors were made of {expected} texts.")
-        return found
+    def _send(self, process: subprocess.Popen[bytes], line: bytes) -> None:
+        """Write a line; a worker for which there is no room does not read, and is ended."""
+        assert process.stdin is not None  # noqa: S101  (it is a pipe)
+        try:
+            is_sent = os.write(process.stdin.fileno(), line) == len(line)
+        except BlockingIOError:
+            is_sent = False
+        if not is_sent:
+            process.kill()
+            raise _not_embedded("The worker takes nothing in.")
+
+    def _answer(self, process: subprocess.Popen[bytes], until: float) -> tuple[int, bytes]:
+        """Return the number of a text, and its vector."""
+        assert process.stdout is not None  # noqa: S101  (it is a pipe)
+        left = until - self._clock.monotonic_s()
+        if left <= 0 or not select.select([process.stdout], [], [], left)[0]:
+            raise _not_embedded("The worker took too long.")
+        line = process.stdout.readline(LINE_BYTES_MAX)
+        try:
+            number, written = json.loads(line)
+            vector = base64.b64decode(written)
+            if len(vector) != self._dimensions:
+                raise ValueError(f"{len(vector)} bytes")
+        except (ValueError, TypeError):
+            if line:  # else it has ended
+                process.kill()
+            with self._changed:
+                self._changed.wait_for(lambda: self._process is not process, 1.0)
+            raise _not_embedded(f"The worker ended: {self._why or 'it was idle'}.") from None
+        return number, vector
 
     def _live(self) -> None:
-        """Start the process, receive its answers, and wait for its end."""
+        """Start the process, hear what it has loaded, and wait for its end."""
         with processes.holding(b"") as errors:
             try:
                 process = _spawn(self.source, self._idle_s, errors)
@@ -316,53 +247,31 @@ class Worker:
                 self._process = process
                 if self._closed:
                     process.kill()
-            broken = self._listen(process)
-            if broken:
-                process.kill()
+            self._greet(process)
             status = process.wait()
-            with self._writing:
-                if process.stdin is not None:
-                    process.stdin.close()
-            if process.stdout is not None:
-                process.stdout.close()
-            self._ended(broken or (_last_line(errors, status) if status else ""))
+            self._ended(_last_line(errors, status) if status else "")
+            with self._asking:
+                for pipe in filter(None, (process.stdin, process.stdout)):
+                    pipe.close()
 
-    def _listen(self, process: subprocess.Popen[bytes]) -> str:
-        """Receive frames until the process ends; return the error of a bad frame, '' for none."""
-        if process.stdout is None:
-            return "it has no output"
-        pipe = process.stdout.fileno()
+    def _greet(self, process: subprocess.Popen[bytes]) -> None:
+        """Take in what a process has loaded; end one that says something else."""
+        assert process.stdout is not None  # noqa: S101  (it is a pipe)
+        line = process.stdout.readline(LINE_BYTES_MAX)
         try:
-            while (frame := read(lambda length: os.read(pipe, length))) is not None:
-                wrong = self._take_in(*frame)
-                if wrong:
-                    return wrong
-        except BadFrame as error:
-            return "" if process.poll() is not None else f"its answer makes no sense: {error}"
-        return ""
-
-    def _take_in(self, head: Head, body: bytes) -> str:
+            space, dimensions = json.loads(line)
+            if not isinstance(space, str) or not isinstance(dimensions, int):
+                raise ValueError(line)
+        except (ValueError, TypeError):
+            if line:  # else it has ended
+                process.kill()
+            return
         with self._changed:
-            if head.get("ready"):
-                space, dimensions = head.get("space"), head.get("dimensions")
-                if not isinstance(space, str) or not isinstance(dimensions, int):
-                    return "it does not say what it has loaded"
-                if space != self._space:
-                    self._asked.clear()
-                self._space, self._dimensions = space, dimensions
-                self._state, self._why = "warm", ""
-            else:
-                number, made, size = head.get("id"), head.get("vectors"), self._dimensions
-                if not isinstance(made, int):
-                    return "it does not say what it made"
-                if made < 0 or len(body) != made * size:
-                    return f"it made {len(body)} bytes of vectors"
-                if isinstance(number, int) and number in self._answers:
-                    vectors = [body[at : at + size] for at in range(0, len(body), size)]
-                    self._answers[number] = vectors
-                    self._failures = 0
+            if space != self._space:
+                self._recent.cache_clear()
+            self._space, self._dimensions = space, dimensions
+            self._state, self._why = "warm", ""
             self._changed.notify_all()
-        return ""
 
     def _ended(self, why: str) -> None:
         """Record that the process ended: `why` is the failure, '' if it was idle."""
@@ -370,7 +279,7 @@ class Worker:
             self._process, self._thread = None, None
             self._why = why
             if why and not self._closed:
-                pause_s = min(FIRST_PAUSE_S * 2**self._failures, PAUSE_S_MAX)
+                pause_s = min(5.0 * 2**self._failures, PAUSE_S_MAX)
                 self._failures += 1
                 self._state = "broken"
                 self._not_before_s = self._clock.monotonic_s() + pause_s
@@ -404,7 +313,7 @@ def _spawn(source: Source, idle_s: float, errors: IO[bytes]) -> subprocess.Popen
 def _last_line(errors: IO[bytes], status: int) -> str:
     """Return the last line of output of a failed process, or how it ended."""
     end = errors.seek(0, os.SEEK_END)
-    errors.seek(max(end - _STDERR_BYTES, 0))
+    errors.seek(max(end - 4_096, 0))
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()
     if status < 0:
         return f"it was ended by signal {-status}"

@@ -1,35 +1,26 @@
 """The embedding worker: `python -m yaadwatch.system.embedding_worker SOURCE IDLE_S`.
 
 Only this process imports the libraries that run models: onnxruntime for an ONNX model with its
-tokenizer.json, PyTorch for a folder of sentence-transformers. It reads frames with texts from its
-standard input and writes frames with vectors to its standard output; output of the libraries goes
-to standard error. Queries come before texts that can wait. It ends when idle, and at once when its
-parent is gone, even in the middle of work: its input closes then.
+tokenizer.json, PyTorch for a folder of sentence-transformers. It reads a text a line from its
+standard input, and writes its vector to its standard output; output of the libraries goes to
+standard error. It ends when idle, and when its parent is gone: its input closes then.
 """
 
+import base64
 import gzip
 import hashlib
-import itertools
 import json
 import os
-import queue
+import select
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from yaadwatch.system import embedding_process
 from yaadwatch.system.embedding_sources import Source
 
 MEMORY_BYTES_MAX: Final = 3 * 1024 * 1024 * 1024
 """Memory limit of the process, where the system has one; PyTorch needs about 1 GB."""
-URGENT, CAN_WAIT = 0, 1
-_BROKEN: Final = 3
-"""Its exit status when what it reads makes no sense."""
-
-Request = tuple[int, int, embedding_process.Head]
-"""Sorted by how soon it is wanted, then by when it came."""
 
 
 class Provider(Protocol):
@@ -44,21 +35,20 @@ class Provider(Protocol):
 def main(arguments: Sequence[str]) -> int:
     """Embed until idle; return the exit status."""
     source, idle_s = Source(**json.loads(arguments[0])), float(arguments[1])
-    out = os.dup(1)
+    texts = open(0, "rb", buffering=0)  # noqa: SIM115  (until the end of the process)
+    vectors = open(os.dup(1), "wb", buffering=0)  # noqa: PTH123, SIM115
     os.dup2(2, 1)
     _limit_resources()
-    asked: queue.PriorityQueue[Request] = queue.PriorityQueue()
-    threading.Thread(target=_listen, args=(asked,), daemon=True).start()
     provider = load(source)
     dimensions = len(quantised(provider.embed("hello")))
     space = source.space or _space(source, provider.weights)
-    _write(out, {"ready": True, "space": space, "dimensions": dimensions})
-    while True:
-        try:
-            request = asked.get(timeout=idle_s)
-        except queue.Empty:
-            return 0
-        _answer(request, asked, out, provider=provider, dimensions=dimensions)
+    vectors.write(json.dumps([space, dimensions]).encode() + b"\n")
+    while select.select([texts], [], [], idle_s)[0] and (line := texts.readline()):
+        number, text = json.loads(line)
+        vector = quantised(provider.embed(text))
+        made = vector if len(vector) == dimensions else bytes(dimensions)
+        vectors.write(json.dumps([number, base64.b64encode(made).decode()]).encode() + b"\n")
+    return 0
 
 
 def load(source: Source) -> Provider:
@@ -90,59 +80,6 @@ def _limit_resources() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
-
-
-def _listen(asked: "queue.PriorityQueue[Request]") -> None:
-    """Receive requests; end the process when the input closes."""
-    numbers = itertools.count()
-    try:
-        while (
-            frame := embedding_process.read(lambda length: os.read(0, min(length, 65_536)))
-        ) is not None:
-            head, _ = frame
-            asked.put((URGENT if head.get("urgent") else CAN_WAIT, next(numbers), head))
-    except embedding_process.BadFrame as error:
-        os.write(2, f"A frame makes no sense: {error}\n".encode())
-        os._exit(_BROKEN)
-    os._exit(0)
-
-
-def _answer(
-    request: Request,
-    asked: "queue.PriorityQueue[Request]",
-    out: int,
-    *,
-    provider: Provider,
-    dimensions: int,
-) -> None:
-    """Answer one request, and more urgent ones between its texts."""
-    priority, _, head = request
-    texts = head.get("texts")
-    vectors = []
-    for text in texts if isinstance(texts, list) else []:
-        while priority != URGENT and (sooner := _urgent(asked)) is not None:
-            _answer(sooner, asked, out, provider=provider, dimensions=dimensions)
-        vector = quantised(provider.embed(str(text)))
-        vectors.append(vector if len(vector) == dimensions else bytes(dimensions))
-    _write(out, {"id": head.get("id"), "vectors": len(vectors)}, b"".join(vectors))
-
-
-def _urgent(asked: "queue.PriorityQueue[Request]") -> Request | None:
-    """Return an urgent request, if there is one."""
-    try:
-        request = asked.get_nowait()
-    except queue.Empty:
-        return None
-    if request[0] == URGENT:
-        return request
-    asked.put(request)
-    return None
-
-
-def _write(out: int, head: embedding_process.Head, body: bytes = b"") -> None:
-    left = embedding_process.encode(head, body)
-    while left:
-        left = left[os.write(out, left) :]
 
 
 def _space(source: Source, weights: Path) -> str:
