@@ -1,35 +1,22 @@
-"""The command `logs`, and `status --watch`, which refreshes until Ctrl-C.
-
-`status --watch` redraws in place on a terminal, on its alternate screen as a pager does, and
-restores the terminal however it ends. Elsewhere it prints one state after the other.
-"""
+"""The command `logs`."""
 
 import errno
-import io
 import json
 import os
-import select
-import shutil
-import signal
 import stat
-import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import Any, NoReturn
+from collections.abc import Iterable, Iterator
 
 from yaadwatch.cli.commands import command, option, whole_number
-from yaadwatch.cli.terminal import UNLIMITED, Terminal, columns, folder, styled, when
-from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning
+from yaadwatch.cli.terminal import Terminal, folder, styled, when
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.places import log_file, start_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
     from yaadwatch.client.connection import Client
 
@@ -210,133 +197,3 @@ def _print_start(path: "Path", terminal: Terminal) -> None:
         terminal.line(styled(f"The last start complained ({folder(complaints)}):", "bold"))
         for line in lines[-8:]:
             terminal.line(line, indent=2)
-
-
-Answer = dict[str, Any]
-Show = Callable[[Answer, Terminal], None]
-
-REFRESH_S = 1.0
-"""So often the state is asked for: a question costs the daemon about a millisecond."""
-
-
-def refresh_until_interrupted(
-    ask: Callable[[], Answer], show: Show, terminal: Terminal, *, as_json: bool
-) -> NoReturn:
-    """Show the state again and again, until Ctrl-C.
-
-    Args:
-        ask: returns the state.
-        show: prints it.
-        terminal: where it is shown.
-        as_json: print a line for each state that differs from the one before, instead.
-
-    Raises:
-        KeyboardInterrupt: the way in which it ends.
-        BrokenPipeError: the reader is gone.
-    """
-    states = _states(ask)
-    if terminal.out.isatty() and not as_json and os.environ.get("TERM", "dumb") != "dumb":
-        with _other_screen(terminal):
-            for state in states:
-                terminal.write(_frame(state, show, terminal, _window(terminal)))
-                terminal.flush()
-    shown = None
-    for state in states:
-        # The daemon's memory always changes.
-        if (kept := {**state, "daemon": {**state["daemon"], "rss_bytes": None}}) != shown:
-            shown = kept
-            if as_json:
-                terminal.json(state)
-            else:
-                terminal.line(f"--- {time.strftime('%H:%M:%S')}")
-                _show_state(state, show, terminal)
-            terminal.flush()
-        if _is_left(terminal):
-            break
-    raise BrokenPipeError
-
-
-def _states(ask: Callable[[], Answer]) -> Iterator[Answer]:
-    while True:
-        with suppress(ConnectionEnded):  # it ended while it was asked; the next time, none runs
-            yield ask()
-        time.sleep(REFRESH_S)
-
-
-def _is_left(terminal: Terminal) -> bool:
-    """Return whether the reader of our output is gone; a write would show it only at a change."""
-    if terminal.out is not sys.stdout:
-        return False
-    looked = select.poll()
-    looked.register(terminal.out.fileno(), 0)
-    return bool(looked.poll(0))
-
-
-def _frame(state: Answer, show: Show, terminal: Terminal, window: tuple[int, int]) -> str:
-    """Return the lines that fit the window, and a last line when some are left out."""
-    width, height = window
-    lines = _drawn_lines(lambda paper: _show_state(state, show, paper), terminal, width)
-    room = max(height - 1, 1)
-    hidden = len(lines) - room
-    more = f", {hidden} more lines: yaadwatch status" if hidden > 0 else ""
-    last = styled(f"{time.strftime('%H:%M:%S')}, Ctrl-C ends{more}", "dim")
-    foot = _drawn_lines(lambda paper: paper.line(last), terminal, UNLIMITED)
-    shown = [*lines[:room], *[""] * min(-hidden, 1), *foot]
-    # From the top; the rest of each line, and what is below, is cleared.
-    return "\x1b[H" + "\n".join(f"{line}\x1b[K" for line in shown) + "\x1b[J"
-
-
-def _show_state(state: Answer, show: Show, terminal: Terminal) -> None:
-    try:
-        show(state, terminal)
-    except (DaemonNotRunning, ConnectionEnded) as error:
-        terminal.line(styled(error.message, "red"))
-
-
-def _drawn_lines(write: Callable[[Terminal], object], terminal: Terminal, width: int) -> list[str]:
-    """Return the lines that `write` prints, as they look on `terminal`."""
-    paper = io.StringIO()
-    drawn = Terminal(paper, terminal.err, width=width, colour=terminal.colour)
-    drawn.now = lambda: terminal.now()  # noqa: PLW0108  (a test has none)
-    write(drawn)
-    return paper.getvalue().lstrip("\n").splitlines()
-
-
-def _window(terminal: Terminal) -> tuple[int, int]:
-    """Return the columns to print for and the rows of the window."""
-    width = columns() if terminal.out is sys.stdout else terminal.width
-    return width, shutil.get_terminal_size((80, 24)).lines
-
-
-@contextmanager
-def _other_screen(terminal: Terminal) -> Iterator[None]:
-    """Switch to the alternate screen; restore the terminal, also on a signal."""
-
-    def enter() -> None:
-        # The other screen, no cursor, and lines that are cut off rather than wrapped.
-        terminal.out.write("\x1b[?1049h\x1b[?25l\x1b[?7l")
-        terminal.out.flush()
-
-    def leave() -> None:
-        terminal.out.write("\x1b[?7h\x1b[?25h\x1b[?1049l")
-        terminal.out.flush()
-
-    def end(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    def pause(number: int, _: FrameType | None) -> None:
-        leave()
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)  # Ctrl-Z: we stop here until SIGCONT
-        signal.signal(number, pause)
-        enter()
-
-    handlers = {signal.SIGTERM: end, signal.SIGHUP: end, signal.SIGTSTP: pause}
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    try:
-        enter()
-        yield
-    finally:
-        leave()
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -14,13 +14,13 @@ from yaadwatch.cli.terminal import (
     styled,
     was_read,
 )
-from yaadwatch.client.connection import DaemonNotRunning
+from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import Any, NoReturn, TypeVar
 
     from yaadwatch.client.connection import Client
 
@@ -31,6 +31,8 @@ FLAGS_MAX = 5
 """Flags shown by `status`; the others are counted."""
 ROWS_MAX = 8
 """Projects shown, and agent files; of more, those first of which there is something to say."""
+REFRESH_S = 1.0
+"""So often the state is asked for: a question costs the daemon about a millisecond."""
 
 
 @command(
@@ -45,19 +47,11 @@ def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
 
     examples:
       yaadwatch status                 the same as yaadwatch without a command
-      yaadwatch status --watch         keep it on the screen, until Ctrl-C
+      yaadwatch status --watch         again at each change, until Ctrl-C
       yaadwatch status --watch --json  one line of JSON for each change
     """
     if args.watch:
-        from yaadwatch.cli.logs import refresh_until_interrupted
-
-        def show(answer: "Row", paper: Terminal) -> None:
-            _print_problems(answer, paper)  # first: the end may not fit the window
-            if answer["problems"]:
-                paper.gap()
-            _print_state(answer, client, paper)
-
-        refresh_until_interrupted(lambda: _ask(client), show, terminal, as_json=args.json)
+        _watch(args, client, terminal)
     answer = _ask(client)
     if args.json:
         terminal.json(answer)
@@ -66,6 +60,36 @@ def status(args: Namespace, client: "Client", terminal: Terminal) -> int:
         _print_problems(answer, terminal)  # last, right above the prompt
         _print_unwatched(answer, args.project, terminal)
     return 0
+
+
+def _watch(args: Namespace, client: "Client", terminal: Terminal) -> "NoReturn":
+    """Show the state each time that it has changed, until Ctrl-C; on a terminal, in its place."""
+    import select
+    import sys
+    import time
+    from contextlib import suppress
+
+    reader = select.poll()
+    if terminal.out is sys.stdout:
+        reader.register(sys.stdout, 0)  # which is told of an end alone
+    shown: Row | None = None
+    while True:
+        with suppress(ConnectionEnded):  # it ended while it was asked; the next time, none runs
+            state = _ask(client)
+            # The daemon's memory always changes.
+            if (kept := {**state, "daemon": {**state["daemon"], "rss_bytes": None}}) != shown:
+                shown = kept
+                if args.json:
+                    terminal.json(state)
+                else:
+                    clear = "\x1b[2J\x1b[H" if terminal.out.isatty() else ""
+                    terminal.write(f"{clear}--- {time.strftime('%H:%M:%S')}, Ctrl-C ends\n")
+                    with suppress(ConnectionEnded, DaemonNotRunning):  # the next state says so
+                        _print_state(state, client, terminal)
+                        _print_problems(state, terminal)
+                terminal.flush()
+        if reader.poll(REFRESH_S * 1000):
+            raise BrokenPipeError  # it is gone, which a write would show only at a change
 
 
 def _ask(client: "Client") -> "Row":

@@ -1,15 +1,12 @@
-"""`status --watch`: each change once, within the window, and the terminal given back."""
+"""`status --watch`: each change once."""
 
 import io
 import json
-import signal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from recording import ID, RecordingClient, Screen
 
-from yaadwatch.cli import logs
+from yaadwatch.cli import status
 from yaadwatch.cli.main import run
 from yaadwatch.cli.terminal import Terminal
 from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning
@@ -42,12 +39,11 @@ STATUS = {
 }
 HEAVIER = STATUS | {"daemon": STATUS["daemon"] | {"rss_bytes": 39_000_000}}
 MORE = STATUS | {"projects": [STATUS["projects"][0] | {"memories": 125}]}
-POLLED = STATUS | {"problems": [{"what": "The watch limit is reached.", "mend": "sysctl it"}]}
 
 
 @pytest.fixture(autouse=True)
 def no_time_to_lose(monkeypatch):
-    monkeypatch.setattr(logs, "REFRESH_S", 0.0)
+    monkeypatch.setattr(status, "REFRESH_S", 0.0)
 
 
 def watched(*states, arguments=(), person=False):
@@ -88,57 +84,9 @@ def test_a_daemon_that_goes_and_comes_is_a_change_and_no_end(monkeypatch, tmp_pa
     assert running == [True, False, True]
 
 
-def test_on_a_terminal_it_draws_in_place_and_gives_the_terminal_back(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-
+def test_on_a_terminal_each_change_clears_the_window_first():
     out = watched(STATUS, MORE, person=True)
 
-    assert out.startswith("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H")
-    assert out.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l")
-    assert "124 memories" in out
-    assert "125 memories" in out
+    assert out.count("\x1b[2J\x1b[H--- ") == 2
+    assert out.index("124 memories") < out.index("125 memories")
     assert "Ctrl-C ends" in out
-
-
-@pytest.mark.parametrize("error", [SystemExit(3), BrokenPipeError()])
-def test_however_it_ends_the_terminal_and_the_signals_are_given_back(monkeypatch, error):
-    monkeypatch.setenv("TERM", "xterm")
-    numbers = (signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
-    before = [signal.getsignal(number) for number in numbers]
-    terminal = Terminal(Screen(), Screen())
-
-    def tell(state, paper):
-        raise error
-
-    with pytest.raises(type(error)):
-        logs.refresh_until_interrupted(lambda: STATUS, tell, terminal, as_json=False)
-
-    assert terminal.out.getvalue().endswith("\x1b[?25h\x1b[?1049l")
-    assert [signal.getsignal(number) for number in numbers] == before
-
-
-def test_what_is_wrong_comes_first_because_the_end_may_not_fit(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-
-    shown = watched(POLLED, person=True)
-
-    assert (
-        shown.index("The watch limit") < shown.index("fix: sysctl it") < shown.index("is running")
-    )
-
-
-@given(st.integers(1, 80), st.integers(0, 120))
-def test_a_frame_never_has_more_lines_than_the_window(height, lines):
-    terminal = Terminal(Screen(), Screen())
-
-    def tell(state, paper):
-        for number in range(lines):
-            paper.line(f"line {number}")
-
-    frame = logs._frame(STATUS, tell, terminal, (80, height))
-
-    rows = frame.count("\n") + 1
-    shown = frame.count("line ")
-    assert rows <= max(height, 2)
-    assert shown == min(lines, max(height - 1, 1))
-    assert (f"{lines - shown} more lines" in frame) == (shown < lines)
