@@ -261,7 +261,8 @@ def _export(args: Namespace, client: "Client", terminal: Terminal) -> "Answer | 
             terminal.raw(piece)
         return None
     if form == "markdown":
-        return answer | outside.write_folder(path, outside.files(pieces), force=args.force)
+        pages = outside.write_folder(path, outside.files(pieces), force=args.force)
+        return answer | {"written": pages}
     written = outside.write_file(path, pieces, force=args.force)
     return answer | {"bytes": written, "counts": counts}
 
@@ -294,7 +295,7 @@ def _pieces(
         option(
             "--force",
             action="store_true",
-            help="overwrite a file, or exported pages that were edited",
+            help="overwrite a file, or write into a folder that is not empty",
         ),
     ],
 )
@@ -304,7 +305,7 @@ def export(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     Formats:
     jsonl     everything, one JSON object a line; importing it gives an equal store
     markdown  a folder with a page for each memory, an index, Obsidian links and
-              earlier versions in .archive; pages that you wrote are left alone
+              earlier versions in .archive; the folder is new, or empty
     store     a single file: the store itself, compact, to take elsewhere
     To read it in again: yaadwatch import
 
@@ -319,14 +320,7 @@ def export(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
         terminal.line(f"{where}: {size(answer['bytes'])}{f' ({text})' if text else ''}.")
         terminal.line(f"To bring it back: yaadwatch import {in_command(answer['path'])}")
         return
-    left_alone = answer["left_alone"]
-    for path in left_alone[:_SHOWN_MAX]:
-        terminal.line(styled(f"left alone: {path}", "yellow"), ", which is not as we wrote it")
-    terminal.line(
-        f"{where}: {count(answer['written'], 'file')} written,"
-        f" {answer['same']} as before, {answer['removed']} removed,"
-        f" {len(left_alone)} left alone."
-    )
+    terminal.line(f"{where}: {count(answer['written'], 'file')} written.")
 
 
 def _import(args: Namespace, client: "Client", terminal: Terminal) -> "Answer":
