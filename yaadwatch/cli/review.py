@@ -1,7 +1,6 @@
 """The command `review`: approve, edit or dismiss what agents and imports stated."""
 
 import os
-import shlex
 from argparse import Namespace
 from collections.abc import Sequence
 
@@ -11,7 +10,6 @@ from yaadwatch.cli.terminal import (
     Terminal,
     count,
     day,
-    in_a_row,
     named,
     place,
     said,
@@ -41,8 +39,8 @@ _TOO_LONG = (
 )
 
 
-def _decision(name: str, help: str, **how: "Any") -> "Any":
-    return option(f"--{name}", **({"metavar": "ID", "nargs": "+"} | how), help=help, one_of="how")
+def _decision(name: str, help: str, metavar: "str | tuple[str, str]" = "ID") -> "Any":
+    return option(f"--{name}", metavar=metavar, nargs="+", help=help, one_of="how")
 
 
 @command(
@@ -52,19 +50,6 @@ def _decision(name: str, help: str, **how: "Any") -> "Any":
         _decision("dismiss", "dismiss these notes"),
         _decision("edit", "approve it as TEXT", metavar=("ID", "TEXT")),
         _decision("undo", "take back the last decision about these"),
-        _decision(
-            "approve-from",
-            "approve all notes of an agent, session or import",
-            metavar="CAUSE",
-            nargs=None,
-        ),
-        _decision(
-            "dismiss-from",
-            "dismiss all notes of an agent, session or import",
-            metavar="CAUSE",
-            nargs=None,
-        ),
-        option("--yes", action="store_true", help="approve all with --approve-from without asking"),
         option(
             "--list", action="store_true", help="list the notes and ask nothing, also on a terminal"
         ),
@@ -84,20 +69,12 @@ def review(args: Namespace, client: "Client", terminal: Terminal) -> int:
       yaadwatch review                                one by one, on a terminal
       yaadwatch review --approve 5c01f2e4 7d3e8a11@2  two of them
       yaadwatch review --edit 5c01f2e4 Use pnpm       with other words
-      yaadwatch review --dismiss-from claude          all that claude stated
       yaadwatch review --undo 5c01f2e4                take the last decision back
       yaadwatch review --json                         for scripts
     """
     for verdict in _DONE:
-        ids, cause = getattr(args, verdict), getattr(args, f"{verdict}_from", None)
-        if ids or cause:
+        if ids := getattr(args, verdict):
             _refuse_agent()
-        if cause:
-            notes = _caused_by(client, cause)
-            if verdict == "approve" and not args.yes:
-                _ask_about_all(notes, cause, args, terminal)
-            return _decide_all(args, client, terminal, verdict, notes)
-        if ids:
             text = None
             if verdict == "edit":
                 ids, text = ids[:1], " ".join(ids[1:])
@@ -145,52 +122,6 @@ def _refuse_agent() -> None:
             "notes; nothing was changed.",
             hint="Ask the person to run in a terminal of their own: yaadwatch review",
         )
-
-
-def _caused_by(client: "Client", cause: str) -> "list[Note]":
-    """Return the notes of one agent, session or import.
-
-    Raises:
-        YaadError: not_found, with the causes that there are.
-    """
-    wanted = cause.strip().lower()
-    waiting = client.call("review", limit=1000)["waiting"]
-    found = [
-        note
-        for note in waiting
-        if wanted in (str(note["cause"]).lower(), str(note["by"]).lower())
-        or str(note["by"]).lower() == f"agent {wanted}"
-        or (note.get("session") and wanted in (short(note["session"]), note["session"]))
-    ]
-    if not found:
-        causes = sorted({str(note["cause"]) for note in waiting})
-        raise YaadError(
-            Code.NOT_FOUND,
-            f"No note that waits is from {cause}; nothing was changed.",
-            hint=f"There are notes from {in_a_row(causes)}." if causes else "Nothing waits.",
-        )
-    return found
-
-
-def _ask_about_all(notes: "list[Note]", cause: str, args: Namespace, terminal: Terminal) -> None:
-    """List the notes that would be approved, and go on only if the person says so.
-
-    Raises:
-        YaadError: refused: there is no terminal to ask on, or the person did not say yes.
-    """
-    many = count(len(notes), "note")
-    if not args.json:
-        for note in notes:
-            _show(note, terminal)
-        if terminal.can_ask():
-            if terminal.agrees(f"Approve {many} of {cause}?"):
-                return
-            raise YaadError(Code.REFUSED, "Nothing was approved.")
-    raise YaadError(
-        Code.REFUSED,
-        f"{many} of {cause} would be approved; nothing was.",
-        hint=f"If you have read them: yaadwatch review --approve-from {shlex.quote(cause)} --yes",
-    )
 
 
 def _decide_all(

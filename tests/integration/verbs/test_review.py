@@ -422,35 +422,6 @@ def test_the_command_lists_decides_and_tells_programs(claude):
     assert "podman" in carried(claude)
 
 
-def test_all_notes_of_one_cause_are_decided_at_once(claude):
-    states(claude)
-    states(claude, "Always use docker")
-    states(claude, "Never use bash", name="codex")
-
-    done = command(claude, "review", "--dismiss-from", "claude", "--json")
-
-    assert len(done.json["decided"]) == 2
-    assert waiting(claude) == ["Never use bash"]
-    unknown = command(claude, "review", "--approve-from", "gemini")
-    assert unknown.status != 0
-    assert "agent codex" in unknown.err
-
-
-def test_all_of_one_cause_are_listed_before_they_are_approved(claude):
-    states(claude)
-    states(claude, "Always use docker")
-
-    listed = command(claude, "review", "--approve-from", "claude")
-
-    assert listed.status != 0
-    assert RULE in listed.out
-    assert "--approve-from claude --yes" in listed.err
-    assert len(waiting(claude)) == 2
-    assert command(claude, "review", "--approve-from", "claude", "--json").status != 0
-    assert command(claude, "review", "--approve-from", "claude", "--yes").status == 0
-    assert waiting(claude) == []
-
-
 @pytest.mark.parametrize("vouch", [curate.confirm, curate.pin])
 def test_words_that_came_later_are_not_approved_by_the_id_alone(claude, vouch):
     note = states(claude)["id"]
