@@ -200,28 +200,7 @@ def subgraph(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     _print_walk(answer, terminal)
 
 
-def _traverse(args: Namespace, client: "Client", _: Terminal) -> "Answer":
-    asks = given_fields(args, Traverse)
-    if args.way == "backlinks":
-        asks |= {"direction": "ancestors", "depth": 1}
-    elif args.way:
-        asks["direction"] = args.way
-    return client.call("traverse", **asks)
-
-
-@prints(
-    "traverse",
-    Traverse,
-    ask=_traverse,
-    options=[
-        option(f"--{way}", dest="way", action="store_const", const=way, help=text, one_of="how")
-        for way, text in (
-            ("ancestors", "backwards: A when A led_to ID"),
-            ("descendants", "forwards: B when ID led_to B"),
-            ("backlinks", "what points here, one step away"),
-        )
-    ],
-)
+@prints("traverse", Traverse)
 def traverse(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     """Walk from a memory along its relations.
 
@@ -229,8 +208,7 @@ def traverse(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
 
     examples:
       yaadwatch traverse 5c01f2e4 --depth 3                 in both directions
-      yaadwatch traverse 5c01f2e4 --ancestors --depth 10    what leads to it
-      yaadwatch traverse 5c01f2e4 --backlinks               what points to it
+      yaadwatch traverse 5c01f2e4 --direction ancestors     what points to it
       yaadwatch traverse 5c01f2e4 --kind led_to --view all  one kind, ended ones too
     """
     _print_walk(answer, terminal)

@@ -228,9 +228,8 @@ def test_a_walk_tells_steps_flags_and_the_relations_between():
 @pytest.mark.parametrize(
     ("line", "asked"),
     [
-        ("--ancestors", {"direction": "ancestors"}),
-        ("--descendants --depth 10", {"direction": "descendants", "depth": 10}),
-        ("--backlinks", {"direction": "ancestors"}),
+        ("--direction ancestors", {"direction": "ancestors"}),
+        ("--direction descendants --depth 10", {"direction": "descendants", "depth": 10}),
         ("--kind a --kind b --view all --nodes 9", {"kinds": ["a", "b"], "view": "all"}),
     ],
 )

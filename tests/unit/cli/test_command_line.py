@@ -43,7 +43,7 @@ LINES = {
     "link": "link 5c01f2e4 depends_on 77aa01bc --weight 0.5",
     "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
     "subgraph": "subgraph ab12 --depth 3 --kind led_to --view all --nodes 9 --tokens 900",
-    "traverse": "traverse ab12 --depth 3 --kind led_to --view all --nodes 9 --ancestors",
+    "traverse": "traverse ab12 --depth 3 --kind led_to --view all --nodes 9 --direction both",
     "inject": "inject graph.json --dry-run",
     "graph": "graph close 12 --at 2026-03-01",
     "edit": "edit ab12 some new words --version 3",

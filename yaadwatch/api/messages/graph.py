@@ -70,7 +70,12 @@ class Traverse(Message, answer="Walked"):
     """Walk from a memory along its edges; `kinds` and `view`: of the edges."""
 
     id: str = field(f"ID  {ONE}", limit=ID)
-    direction: str = field(default="both", limit=OneOf(("both", "ancestors", "descendants")))
+    direction: str = field(
+        "--direction  ancestors: A when A led_to ID; descendants: B when ID led_to B (default: "
+        "{default})",
+        default="both",
+        limit=OneOf(("both", "ancestors", "descendants")),
+    )
     depth: int = field(
         "--depth N  steps, 1 to 10 (default: {default})",
         default=1,
