@@ -291,6 +291,41 @@ def agreed_places(conn: apsw.Connection, node: str) -> list[tuple[int, str]]:
     return list(conn.execute(sql, (node,)))
 
 
+def never_agreed(
+    conn: apsw.Connection, worktree: int, path: str
+) -> tuple[list[tuple[str, str]], list[tuple[str, str, str]]]:
+    """Return the memories stated in a work tree that no agreement of a file has.
+
+    Returns:
+        Memories of its sessions with the commits at which they were learned; and memories that
+        files of persons state, with these files and the hashes of their words.
+    """
+    rule = """
+        nodes.archived_ms IS NULL AND nodes.from_git = 0 AND (nodes.tier = 1 OR nodes.pinned)
+        AND nodes.id NOT IN (SELECT node FROM agreements WHERE worktree = ?1 AND path = ?2)
+    """
+    learned = conn.execute(
+        f"""
+        SELECT nodes.id, learned.commit_id
+          FROM nodes
+          JOIN sessions ON sessions.id = nodes.session AND sessions.worktree = ?1
+          JOIN learned ON learned.node = nodes.id
+         WHERE {rule}
+        """,
+        (worktree, path),
+    )
+    typed = conn.execute(
+        f"""
+        SELECT nodes.id, provenance.path, nodes.text_hash
+          FROM provenance
+          JOIN nodes ON nodes.id = provenance.node
+         WHERE provenance.worktree = ?1 AND provenance.line IS NOT NULL AND {rule}
+        """,
+        (worktree, path),
+    )
+    return list(learned), list(typed)
+
+
 def agreed_files(conn: apsw.Connection, node: str) -> list[str]:
     """Return the files whose last agreed blocks contain a node."""
     sql = """

@@ -253,6 +253,7 @@ def _read_store(
             rank=ranks.get(one.id, 0),
             gives_way=one.origin != f"file:{seen.path}" and not one.pinned,
             is_shared=one.id not in own_only,
+            is_new=one.id in seen.stated,
         )
         for one in (*rules.values(), *others.values())
     )

@@ -242,7 +242,8 @@ class Gathered:
         branch: the file as that commit has it.
         commits: the file's content in the commits since the last agreement; None when that does
             not count.
-        frozen: whether the block stays as git brought it.
+        frozen: whether the block stays as git brought it, but for new rules.
+        stated: memories stated here since git brought a frozen block.
         problem: why the file is left alone; '' when it is not.
         head: where HEAD is.
         base: the digest of the block that was last agreed on this branch; '' for none.
@@ -269,6 +270,7 @@ class Gathered:
     branch: BranchFile = field(default_factory=BranchFile)
     commits: Commits | None = None
     frozen: bool = False
+    stated: frozenset[str] = frozenset()
     base: str = ""
     logged: int = 0
     kept: frozenset[str] = frozenset()
@@ -353,6 +355,7 @@ def gather(
         branch=branch,
         commits=commits if data is not None else None,
         frozen=frozen,
+        stated=_stated_here(space, row, head, rules) if frozen else frozenset(),
         base=base.block if base is not None and commits is not None else "",
         logged=logged,
     )
@@ -363,6 +366,24 @@ def gather(
         and (came_back or (moved and rules.has_changed(row.head, head.commit)))
     )
     return _resolved(seen, rules) if counts else seen
+
+
+def _stated_here(space: Space, row: AgentFileRow, head: Head, rules: HeadRules) -> frozenset[str]:
+    """Return the memories stated in this work tree since git wrote the block, before it was read.
+
+    They were stated at a commit with the same version of the file, or typed into a file where HEAD
+    does not have them; and no block of this file ever had them.
+
+    Raises:
+        YaadError: from git.
+    """
+    blob_at = space.repository.blob_at
+    blob = blob_at(head.commit, row.path)
+    learned, typed = space.db.read(projects.never_agreed, row.worktree, row.path)
+    return frozenset(
+        [node for node, commit in learned if blob_at(commit, row.path) == blob]
+        + [node for node, path, key in typed if key not in rules.words_in(head.commit, path)]
+    )
 
 
 def _brought(space: Space, row: AgentFileRow, head: Head, rules: HeadRules) -> Set[str]:

@@ -113,9 +113,9 @@ def plan(
 
     Without an agreement, or when git wrote the file and its commits are unknown, nothing is
     deleted, superseded or buried: the result is the union of both sides. With its commits, a line
-    that an author deleted or changed counts as if it was done here. A frozen block stays as it is:
-    rules that it lacks are agreed to be missing, and lines that only it has are agreed to be no
-    rules.
+    that an author deleted or changed counts as if it was done here. A frozen block only gets new
+    rules: older ones that it lacks are agreed to be missing, and lines that only it has are agreed
+    to be no rules.
 
     Args:
         agreement: what was agreed for this block: by its digest when git wrote it, else the last
@@ -361,11 +361,12 @@ class _Draft:
 
     def done(self) -> Plan:
         """Return the plan: the lines that stay, and what is added as far as there is room."""
-        tail = [] if self._file.frozen else self._fill(self._additions())
-        before = self._file.lines
-        lines = (before or ()) if self._file.frozen else self._assembled(tail)
         if self._file.frozen:
             self._agree_on_missing()
+        tail = self._fill(self._additions())
+        before = self._file.lines
+        stays = self._file.frozen and not tail
+        lines = (before or ()) if stays else self._assembled(tail)
         said = [self._lines[index] for index in sorted(self._lines)]
         rows = [line.row for line in (*said, *tail) if line.row is not None]
         rows += self._absent.values()
@@ -404,8 +405,10 @@ class _Draft:
         return (*rows, *self._absent.values())
 
     def _agree_on_missing(self) -> None:
-        """Agree that rules that the block lacks have no line on its branch."""
+        """Agree that older rules that the block lacks have no line on its branch."""
         for known in self._view.values():
+            if known.is_new:
+                continue
             if known.node not in self._placed and text_hash(known.text) not in self._spoken:
                 row = Agreed(position=0, node=known.node, graph=known.text, file="")
                 self._absent[known.node] = row
@@ -545,6 +548,8 @@ class _Draft:
         """Return whether a line may be removed for want of room; its memory stays."""
         if line.is_added:
             return True
+        if self._file.frozen:
+            return False
         known = self._view.get(line.row.node) if line.row is not None else None
         return known is not None and known.gives_way
 

@@ -118,7 +118,7 @@ class Known:
     `is_said`: a person's file states it outside a block; it keeps the words of that file. `rank`:
     lower ranks get room first. `gives_way`: whether its line may go for a lower rank; a line that a
     person typed into this block never does. `is_shared`: whether it is stated by more than personal
-    files.
+    files. `is_new`: whether it was stated since git brought a frozen block.
     """
 
     node: str
@@ -128,6 +128,7 @@ class Known:
     rank: int = 0
     gives_way: bool = False
     is_shared: bool = True
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +216,7 @@ class File:
         newline: bytes of its line end, 1 or 2.
         commits: the file's words before git wrote it; None when that is unknown, or when no missing
             line counts as deleted.
-        frozen: whether the block stays as it is: git brought it with a branch.
+        frozen: whether the block stays as it is but for new rules: git brought it with a branch.
         unchanged: whether it is as agreed: no line is newly typed.
         committed: whether the branch has a block: it stays there, even without a rule.
         personal: whether git does not share it.

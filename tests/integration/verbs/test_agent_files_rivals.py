@@ -30,6 +30,9 @@ WRITER = textwrap.dedent(
     chance = random.Random(seed)
     number = 0
     while not lock.with_name("stop").exists():
+        if number == 400:  # a file has room for 2,000 statements
+            time.sleep(0.1)
+            continue
         line = f"- Line {number} of {how} {seed} is typed by somebody"
         # Only among themselves: two such programs would lose each other's lines without us.
         with lock.open("w") as held:

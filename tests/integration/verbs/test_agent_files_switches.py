@@ -244,3 +244,96 @@ def test_a_first_block_that_git_threw_away_is_written_again(world):
         tree.sync()
 
     assert "jose" in tree.read("CLAUDE.md")
+
+
+@pytest.fixture
+def shared_block(world):
+    """A repository with a committed block on two branches."""
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write("CLAUDE.md", CLAUDE)
+    tree.write("AGENTS.md", AGENTS)
+    tree.commit("rules")
+    tree.add(mode="inline")
+    tree.remember("Always use jose for tokens", kind="convention")
+    tree.sync()
+    tree.commit("a block")
+    tree.git("branch", "topic")
+    tree.write("own.txt", "main\n")
+    tree.commit("own work")
+    tree.git("checkout", "-q", "topic")
+    for path in ("CLAUDE.md", "AGENTS.md"):
+        tree.write(path, tree.read(path) + "\nWe wrote this on topic.\n")
+    tree.commit("own work")
+    tree.git("checkout", "-q", "main")
+    tree.sync()
+    return tree
+
+
+STATED = "Never call the payment service in tests"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["seen", "new"])
+def test_a_rule_stated_after_a_switch_that_nobody_saw_reaches_the_block(shared_block, known):
+    tree = shared_block
+    if known:
+        tree.git("checkout", "-q", "topic")
+        tree.sync()
+        tree.git("checkout", "-q", "main")
+        tree.sync()
+
+    tree.git("checkout", "-q", "topic")
+    tree.remember(STATED, kind="convention")
+    for _ in range(2):
+        tree.sync()
+
+    assert STATED in tree.read("CLAUDE.md")
+    assert STATED in tree.read("AGENTS.md")
+
+
+def test_a_rule_stated_in_a_new_work_tree_reaches_its_block(shared_block, world):
+    shared_block.git("worktree", "add", "-q", "../linked", "topic")
+    linked = world.tree("linked")
+
+    linked.remember(STATED, kind="convention")
+    for one in (shared_block, linked):
+        one.sync()
+
+    assert STATED in linked.read("CLAUDE.md")
+
+
+def test_a_rule_typed_after_a_switch_that_nobody_saw_reaches_the_other_file(shared_block):
+    tree = shared_block
+    tree.git("checkout", "-q", "topic")
+
+    tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace("- Keep", f"- {STATED}\n- Keep"))
+    for _ in range(2):
+        tree.sync()
+
+    assert STATED in tree.read("AGENTS.md")
+
+
+def test_a_rule_stated_on_another_branch_does_not_come_along(shared_block):
+    tree = shared_block
+    tree.remember(STATED, kind="convention")
+    tree.sync()
+    tree.commit("rules")
+
+    tree.git("checkout", "-q", "topic")
+    for _ in range(2):
+        tree.sync()
+
+    assert tree.git("status", "--porcelain") == ""
+
+
+def test_a_new_work_tree_stays_clean_where_its_rules_were_stated_elsewhere(shared_block, world):
+    shared_block.remember(STATED, kind="convention")
+    shared_block.sync()
+    shared_block.git("worktree", "add", "-q", "../linked", "topic")
+    linked = world.tree("linked")
+    linked.add(mode="inline")
+
+    for _ in range(2):
+        linked.sync()
+
+    assert linked.git("status", "--porcelain") == ""
