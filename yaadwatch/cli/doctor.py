@@ -116,8 +116,6 @@ def _print_findings(
 Ask = Callable[..., dict[str, Any]]
 """Asks the daemon for an operation; raises as `Client.call`."""
 
-PROJECTS_MAX: Final = 20
-"""Projects whose agent files are looked at."""
 PROJECT_TIME_S: Final = 4.0
 """A project is waited for this long, and no further project once SILENT_MAX were silent."""
 SILENT_MAX: Final = 3
@@ -256,7 +254,7 @@ def _files(ask: Ask, briefly: Ask) -> tuple[_Pairs, _Pairs, _Pairs]:
     """
     found, misplaced, silent, failed = [], [], [], []
     with contextlib.suppress(YaadError, KeyError, TypeError, AttributeError):
-        for project in ask("status")["projects"][:PROJECTS_MAX]:
+        for project in ask("status")["projects"][:20]:
             path = str(project["path"])
             about = f"the agent files of {path}"
             if project.get("state", "ok") != "ok":

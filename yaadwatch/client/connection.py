@@ -29,8 +29,6 @@ SLOW_ANSWER_TIMES_S = {
 """Operations that may look at everything there is."""
 GREETING_TIME_S = 20.0
 """A service manager may just be starting the daemon, on a machine that has much to do."""
-ANSWER_BYTES_MAX = 8 * 1024 * 1024
-"""Twice what the daemon sends at most."""
 
 RESTART_TIME_S = 10.0
 """While a service manager restarts the daemon, requests are repeated for so long."""
@@ -265,7 +263,8 @@ class Client:
         searched, waited_s, suspended = 0, 0.0, None
         while (end := self._read.find(b"\n", searched)) < 0:
             searched = len(self._read)
-            if searched > ANSWER_BYTES_MAX:
+            # Twice what the daemon sends at most.
+            if searched > 8 * 1024 * 1024:
                 raise _nonsense(operation)
             try:
                 chunk = connected.recv(65536)

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-WITHIN: Final = timedelta(days=1)
 _BYTES_MAX: Final = 256 * 1024
-_LATE: Final = "hook.late"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +47,12 @@ def count(path: str, now: datetime) -> HookCounts:
         try:
             entry = json.loads(line)
             at, why = datetime.fromisoformat(entry["at"]), str(entry["why"])
-            is_recent = now - at <= WITHIN
+            is_recent = now - at <= timedelta(days=1)
         except (ValueError, KeyError, TypeError):
             continue  # the first line that was read may be half a line
         if not is_recent or entry.get("sent") is True:  # the prepared brief
             continue
-        if entry.get("event") == _LATE:
+        if entry.get("event") == "hook.late":
             late += 1
         else:
             failed, last = failed + 1, why

@@ -40,12 +40,8 @@ END_TIME_S = 10.0
 """When the agent has closed its side, answers that are due are waited for this long."""
 LOOK_S = 2.0
 """Without a daemon, and with nothing to ask, we look for one so often to hear what is new."""
-UNSENT_BYTES_MAX = 1024 * 1024
-"""With more than this for the daemon we do not read on."""
 
 _IN, _OUT = 0, 1
-_UNWRITTEN = 3
-"""Exit status, as of any command whose output cannot be written."""
 _RPC = {"jsonrpc": "2.0"}
 _REPLAY = "yaadwatch-replay"
 """The id of a repeated handshake. No agent uses it, and no agent gets the answer."""
@@ -55,8 +51,6 @@ _UNDECIDED = (
 )
 
 
-HANDSHAKE_TIME_S = 8.0
-"""A handshake is answered after this at the latest, by us if need be."""
 ANSWER_TIME_S = 120.0
 """Any other request, likewise."""
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -102,7 +96,8 @@ class PendingRequest:
         self.params = params_of(frame)
         self.tries = 0
         opens = self.method in {"initialize", "server/discover"}
-        self.patience_s = HANDSHAKE_TIME_S if opens else ANSWER_TIME_S
+        # A handshake is answered after this at the latest, by us if need be.
+        self.patience_s = 8.0 if opens else ANSWER_TIME_S
         self.due_s = time.monotonic() + self.patience_s
 
     @property
@@ -253,7 +248,8 @@ class Shim:
     def _wait(self, until_s: float | None) -> None:
         """Wait for input, output or a time limit, and handle it."""
         reads: dict[int, Callable[[], None]] = {}
-        if self._ends_s is None and len(self._unsent) < UNSENT_BYTES_MAX:
+        # With more than this for the daemon, we do not read on.
+        if self._ends_s is None and len(self._unsent) < 1024 * 1024:
             reads[_IN] = self._read_agent
         if self._daemon is not None:
             reads[self._daemon.fileno()] = self._read_daemon
@@ -354,7 +350,8 @@ class Shim:
             sys.stderr.write(
                 f"yaadwatch: Standard output cannot be written ({error.strerror}); mcp ends.\n"
             )
-            raise SystemExit(_UNWRITTEN) from None
+            # As any command whose output cannot be written.
+            raise SystemExit(3) from None
 
     def _tell_agent(self, frame: "dict[str, Any]") -> None:
         self._to_agent(line_of(_RPC | frame))

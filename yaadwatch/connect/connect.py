@@ -29,7 +29,6 @@ _TRUSTS: Final = {
     "untrusted": "Codex does not run these hooks before you trust them",
     "off": "These hooks were switched off in Codex",
 }
-_NOT_TO_COMMIT: Final = "What was written holds paths of this machine; do not commit it."
 _EDITED: Final = "{} is ours, but was edited, so it stays as it is; delete it to have ours again."
 
 
@@ -176,7 +175,7 @@ def _agent(world: World, row: Connection, *, connects: bool, dry_run: bool) -> d
         todo = "".join(f"{path} is ours, but was edited, so it stays. " for path in edited).strip()
     else:
         if world.place.project is not None and row.agent != SKILL:
-            todo = f"{todo} {_NOT_TO_COMMIT}"
+            todo += " What was written holds paths of this machine; do not commit it."
         odd = _unread(row, plans_of(world, row, connects=True))
         todo = " ".join((*odd, todo, *map(_EDITED.format, edited))).strip()
     return result | {"files": files} | ({"todo": todo} if todo else {})

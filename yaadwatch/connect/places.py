@@ -34,8 +34,6 @@ _INNER: Final = "hooks"
 """The key of the hooks in a group, for agents that have groups."""
 _SWITCHES: Final = frozenset({"enabled", "tools"})
 """We say these once; then they are the person's."""
-_OUR_NAMES: Final = "YAAD_"
-"""What of an environment is ours: it goes when it is not asked for any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +176,8 @@ def _merged(there: Any, ours: Any) -> Any:
     """Return our value with what others added to it, and the switches as they set them."""
     if isinstance(there, dict) and isinstance(ours, Mapping):
         kept = {
-            key: {name: one for name, one in value.items() if not name.startswith(_OUR_NAMES)}
+            # What of an environment is ours goes when it is not asked for any more.
+            key: {name: one for name, one in value.items() if not name.startswith("YAAD_")}
             if key in {"env", "environment"} and isinstance(value, dict)
             else value
             for key, value in there.items()

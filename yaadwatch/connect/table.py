@@ -16,11 +16,6 @@ from bridges.rules import AGENTS
 from yaadwatch.client import hook_agents
 from yaadwatch.connect.places import Program, Spot
 
-PLUGIN_TIME_MS: Final = 2000
-"""After this the plugin goes on without an answer. A hook takes 150 ms; node may start it late."""
-PLUGIN_START_TIME_MS: Final = 4000
-"""The same when a session starts, where a hook takes 2 s."""
-
 _PLUGIN: Final = """\
 // Written by `yaadwatch connect opencode`, taken away by `yaadwatch disconnect opencode`.
 // It asks yaadwatch what the agent should know. Whatever goes wrong there, OpenCode works on.
@@ -130,8 +125,9 @@ def opencode_plugin(program: Program) -> str:
     return (
         _PLUGIN.replace("@HOOK@", json.dumps(program.hooks(), ensure_ascii=False))
         .replace("@ENV@", json.dumps(dict(program.env), ensure_ascii=False))
-        .replace("@TIME@", str(PLUGIN_TIME_MS))
-        .replace("@START@", str(PLUGIN_START_TIME_MS))
+        # A hook takes 150 ms, and node may start it late; 2 s when a session starts.
+        .replace("@TIME@", "2000")
+        .replace("@START@", "4000")
     )
 
 

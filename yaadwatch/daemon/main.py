@@ -22,18 +22,12 @@ if TYPE_CHECKING:
     from yaadwatch.system.config import Loaded
 
 
-ENDED: Final = 0
 UNUSABLE: Final = 3
 """The data folder or the settings cannot be used, or a part of the daemon failed."""
 LOCK_IS_HELD: Final = 4
 """Another daemon runs."""
 OTHER_ENDS_S: Final = 10.0
 """Started by a service manager, we wait so long for a daemon that runs without one."""
-BEATS: Final = 3
-"""Signs of life within the time after which the service manager takes us for dead."""
-
-_FLUSH_S: Final = 0.3
-"""What was recalled is written down if that takes no longer."""
 
 
 def run(
@@ -329,7 +323,7 @@ async def _live(
             serving.result()
             log.error("daemon.without_services")
             return status
-        status = ENDED
+        status = 0
         ending.begin(status)
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
@@ -355,7 +349,8 @@ async def _beat(manager: "Manager") -> None:
 
     while manager.watchdog_s is not None:
         manager.tell(WATCHDOG=1)
-        await asyncio.sleep(manager.watchdog_s / BEATS)
+        # So many signs of life within the time after which we are taken for dead.
+        await asyncio.sleep(manager.watchdog_s / 3)
 
 
 async def _serve(parts: "Parts", manager: "Manager", on_ready: Callable[[], None] | None) -> None:
@@ -398,7 +393,7 @@ async def _stop(parts: "Parts") -> None:
     parts.dispatcher.close()
     for flush in (upkeep.flush, ending.flush):
         flushing = asyncio.to_thread(flush, parts.home)
-        error = await attempt(asyncio.wait_for(flushing, _FLUSH_S))
+        error = await attempt(asyncio.wait_for(flushing, 0.3))
         if error is not None:
             effect = "what was shown lately is not counted"
             log_crash("daemon.not_flushed", error, effect=effect)

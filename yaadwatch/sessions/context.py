@@ -46,9 +46,6 @@ from yaadwatch.workspace import agent_files
 from yaadwatch.workspace.lookup import Shelf, Shelves
 from yaadwatch.workspace.workspace import AGENT, Call, Home, Space
 
-RULES_MAX = 500
-"""Hot memories read for one brief; far more than any budget holds."""
-TASKS_MAX = 100
 CLASHES_MAX = 20
 
 
@@ -227,7 +224,8 @@ def _gather_parts(
     hidden = visibility.hidden(conn)
     flagged = gravest_flags(conn, worktree, hidden)
     in_files = history.said_in_checkout(conn, worktree, read)
-    ruling = nodes.hot(conn, RULES_MAX)
+    # So many hot memories are far more than any budget holds.
+    ruling = nodes.hot(conn, 500)
     asked = {flag.node for flag in flagged} | {node.id for node in ruling} | in_files
     gone = edges.successors(conn, asked)
     # A superseded memory is shown only where the agent still reads it in a file.
@@ -310,7 +308,7 @@ def open_tasks(conn: Connection, left_out: Set[str]) -> list[Statement]:
         conn: a snapshot.
         left_out: tasks that are not shown.
     """
-    found = sessions.of_states(conn, UNFINISHED, TASKS_MAX)
+    found = sessions.of_states(conn, UNFINISHED, 100)
     known = nodes.many(conn, [row.node for row in found if row.node not in left_out])
     whose = authority.of_nodes(conn, known)
     tasks = []

@@ -122,9 +122,6 @@ def _written(space: Space, session: Session, paths: Iterable[str]) -> frozenset[
     return frozenset(found)
 
 
-FILES_RELATED: Final = 50
-"""Files that the node of a session has an edge to."""
-
 _log: Final = logging.getLogger(__name__)
 
 
@@ -312,7 +309,8 @@ def _relate(conn: Connection, home: Home, session: Session, now: datetime) -> No
     lessons.ensure_node(conn, session, now)
     lessons.reword_session(conn, session.id, now)
     paths = [one.path for one in session.facts.files if "[masked:" not in one.path]
-    for path in paths[:FILES_RELATED]:
+    # The node of a session has an edge to so many.
+    for path in paths[:50]:
         digest = words.text_hash(path)
         thing = nodes.by_hash(conn, "project", digest, thing=True)
         if thing is None:
@@ -367,7 +365,6 @@ RELATIONS: Final = "<!-- yaadwatch: relations -->"
 INDEX: Final = "index.md"
 GENERATED: Final = "<!-- yaadwatch: generated; what is written here is not read -->"
 
-_NOT_IN_STEM: Final = re.compile(r"[^\w]+")
 _RELATION: Final = re.compile(r"- (?P<kind>[a-z][a-z0-9_]{0,31}) \[\[(?P<stem>[^\[\]|#^]+)\]\]")
 _FIELD: Final = re.compile(r"(?P<key>[a-z_]+): (?P<value>.*)")
 
@@ -394,7 +391,7 @@ def stem(name: str, id: str) -> str:
 
     Letters, digits and '-' only, which every file system and Obsidian link allows.
     """
-    words = _NOT_IN_STEM.sub("-", name.lower()).strip("-_")[:60].strip("-_")
+    words = re.sub(r"[^\w]+", "-", name.lower()).strip("-_")[:60].strip("-_")
     mark = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{words}-{mark}" if words else mark
 

@@ -353,9 +353,6 @@ def _cost(lines: Sequence[str]) -> int:
     return sum(estimate_tokens(line + "\n") for line in lines)
 
 
-FLAGGED_MAX = 50
-
-
 def handoff(home: Home, call: Call, ask: Handoff_of_store) -> dict[str, object]:
     """Return a prompt for the next agent: what was done, what is open or flagged, which files.
 
@@ -391,7 +388,7 @@ def _which(home: Home, call: Call, space: Space) -> Session | None:
 
 def _compose(conn: Connection, session: Session | None, worktree: int, tokens_max: int) -> Handoff:
     hidden = visibility.hidden(conn)
-    flags = context.gravest_flags(conn, worktree, hidden)[:FLAGGED_MAX]
+    flags = context.gravest_flags(conn, worktree, hidden)[:50]
     memories = nodes.many(conn, [flag.node for flag in flags])
     return compose(
         done=lessons.session_text(conn, session) if session is not None else "",

@@ -102,8 +102,6 @@ def receipt(
 
 NOTES_MAX = 200
 """Notes of one session."""
-_JUST_NOW_S = 120.0
-"""Age up to which an unnamed connection belongs to the agent whose hook comes next."""
 
 
 def session_start(home: Home, call: Call, ask: SessionStart) -> dict[str, object]:
@@ -224,7 +222,7 @@ def _begin(home: Home, call: Call, space: Space, name: str) -> tuple[Live, bool,
             # An agent's connection has just begun it, before its hook came.
             age_s = (now - one.session.started_at).total_seconds()
             is_agents = one.session.agent.startswith(AGENT) and not one.session.name
-            if one.connections and is_agents and age_s < _JUST_NOW_S:
+            if one.connections and is_agents and age_s < 120.0:
                 live = one
                 break
         if live is None:

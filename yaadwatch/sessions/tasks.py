@@ -24,8 +24,6 @@ from yaadwatch.remember.drafts import Draft, refuse_secret
 from yaadwatch.text import privacy
 from yaadwatch.workspace.workspace import Call, Home, Space, find_node
 
-TASK = "task"
-
 
 def tasks(home: Home, call: Call, ask: Tasks) -> dict[str, object]:
     """List the tasks in these states, the most important first; the answer is Tasks.
@@ -64,7 +62,7 @@ def task_update(home: Home, call: Call, ask: TaskUpdate) -> dict[str, object]:
     task = ask.id
     if task is None:
         said = remember.remember(
-            home, call, Remember(text=str(ask.text), kind=TASK, session=ask.session)
+            home, call, Remember(text=str(ask.text), kind="task", session=ask.session)
         )
         made = said["decision"] == "new"
         task, state = str(said["id"]), state or OPEN

@@ -427,8 +427,6 @@ _NETWORK_FILE_SYSTEMS: Final = frozenset({
 # fmt: on
 """Kinds that other machines may write to, or a host around this one; 'fuse.' is cut off first."""
 
-_ROOM_MIN: Final = 256 * 1024
-"""With less room than this a change of some memories may not fit."""
 _TABLE: Final = Path("/proc/self/mounts")
 _ESCAPE: Final = re.compile(rb"\\([0-7]{3})")
 
@@ -487,7 +485,8 @@ def takes_nothing(path: Path) -> str:
         return ""
     if found.f_flag & os.ST_RDONLY:
         return "read-only"
-    is_full = found.f_blocks > 0 and found.f_bavail * found.f_frsize < _ROOM_MIN
+    # With less room than this, a change of some memories may not fit.
+    is_full = found.f_blocks > 0 and found.f_bavail * found.f_frsize < 256 * 1024
     return "full" if is_full else ""
 
 

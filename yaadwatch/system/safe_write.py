@@ -27,9 +27,6 @@ from typing import Final, NoReturn
 
 from yaadwatch.model.errors import Code, YaadError
 
-_FORGOTTEN_S: Final = 60.0
-"""Stale handles are closed after this long, even if not checked since."""
-
 
 class StaleHandle:
     """The old inode of a replaced file, watched for late writes.
@@ -73,7 +70,7 @@ class StaleHandles:
         """
         with self._lock:
             for other, found in list(self._open.items()):
-                if found[-1][1] < until_s - _FORGOTTEN_S:
+                if found[-1][1] < until_s - 60.0:
                     for old, _ in self._open.pop(other):
                         old.close()
             self._open.setdefault(place, []).append((former, until_s))
@@ -185,8 +182,6 @@ _BESIDE: Final = re.compile(
     r"(?P<stem>\..+)\.(?P<number>\d+)(?:-(?P<digest>[0-9a-f]{16}))?\.yaad", re.DOTALL
 )
 """The name of a temporary file; its inode and digest distinguish our new file from the old one."""
-_NAME_BYTES_MAX: Final = 200
-"""A longer name leaves no room for what is added to it; most systems take 255 bytes."""
 
 Step = Callable[[str], None]
 """Told the name of each step when it is done; tests end the process in it."""
@@ -397,7 +392,8 @@ def _copy_attributes(path: Path, descriptor: int) -> None:
 def _stem(path: Path) -> str:
     """Return the prefix of the temporary names of a file."""
     name = os.fsencode(path.name)
-    return f".{path.name}" if len(name) <= _NAME_BYTES_MAX else f".{_digest(name)}"
+    # A longer name leaves no room for what is added; most systems take 255 bytes.
+    return f".{path.name}" if len(name) <= 200 else f".{_digest(name)}"
 
 
 def _beside(path: Path) -> Path:

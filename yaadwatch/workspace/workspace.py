@@ -41,7 +41,6 @@ FRAGMENT_CHARS_MIN = 4
 CANDIDATES_MAX = 256
 """Most ids read when a fragment matches several; files and symbols have ids of the same form."""
 CANDIDATES_SHOWN = 8
-SUMMARY_CHARS = 40
 PERSON = "cli"
 """The origin of a person's call."""
 AGENT = "agent:"
@@ -425,7 +424,7 @@ def find_archived(db: Database, key: str) -> str | None:
 def _several(named: str, found: Sequence[Node], hint: str) -> YaadError:
     several = str(len(found)) if len(found) <= CANDIDATES_SHOWN else "more"
     listed = "; ".join(
-        f"{short_id(node.id)} ({node.summary[:SUMMARY_CHARS]})" for node in found[:CANDIDATES_SHOWN]
+        f"{short_id(node.id)} ({node.summary[:40]})" for node in found[:CANDIDATES_SHOWN]
     )
     return YaadError(Code.CONFLICT, f"{named} fits {several} memories: {listed}.", hint=hint)
 
