@@ -42,10 +42,9 @@ NOTHING: Final = Differences(paths=frozenset(), head=False, replaced=False)
 
 @dataclass(slots=True, kw_only=True)
 class _Look:
-    """How a work tree looked; `empty`: places of agent files at which there was nothing."""
+    """How a work tree looked."""
 
     files: dict[str, int]
-    empty: dict[str, int]
     head: int
     root: int
     named: "_Named"
@@ -133,32 +132,21 @@ class Poller:
         self._looks: dict[Tree, _Look] = {}
         self._folders: dict[Tree, Folders] = {}
 
-    def look(self, tree: WatchedTree, *, whole: bool = True) -> Differences:
-        """Look at a tree; return what differs from the last look. New anchors do not count.
-
-        Args:
-            tree: the work tree.
-            whole: look, too, whether agent files came up where there were none; these are most of
-                the places of a project, and most of what a look costs.
-        """
+    def look(self, tree: WatchedTree) -> Differences:
+        """Look at a tree; return what differs from the last look. New anchors do not count."""
         root = str(tree.root)
         last = self._looks.get(key_of(tree))
-        passed = {} if last is None or whole else last.empty
-        seen = _signatures(root, tree.paths.difference(passed)) | passed
         named = _named(tree, last.named if last is not None else _Named())
-        places = self._formats().places
         now = _Look(
-            files=seen,
-            empty=passed or {path: 0 for path in places if seen.get(path) == 0},
+            files=_signatures(root, tree.paths),
             head=_head(tree, named.text),
             root=hash((_identity(root), _identity(f"{root}/.git"))),
             named=named,
         )
         before = last or now
         self._looks[key_of(tree)] = now
-        came_up = self._came_up(tree) if whole or last is None else frozenset[str]()
         return Differences(
-            paths=came_up.union(
+            paths=self._came_up(tree).union(
                 path
                 for path, signature in now.files.items()
                 if before.files.get(path, signature) != signature

@@ -5,7 +5,7 @@ tree is kept as long as its project is registered, because its disk may come bac
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
@@ -50,10 +50,6 @@ HERE: Final = ""
 is also applied later."""
 LOOKED_AT_ONCE: Final = 25
 """Work trees armed or polled before other work gets the thread."""
-TOLD_POLLED_MAX: Final = 50
-"""Of the work trees that the system tells us about, in so many at a time it is looked whether an
-agent file came up where there was none, in turn: that is most of what polling costs.
-"""
 
 
 class Engine:
@@ -158,8 +154,6 @@ class Trees:
         self._away: set[Tree] = set()  # those of which a check found no folder
         self._unlearnt: set[Tree] = set()  # those that were not found when we last learnt of them
         self._places: Mapping[str, Path] = {}
-        self._polls = 0
-        self._polled: dict[Tree, int] = {}
         self._poller = Poller(engine.formats)
         self._workers = workers
         self._afar: dict[Tree, asyncio.Task[None]] = {}  # looks at network disks under way
@@ -252,8 +246,6 @@ class Trees:
     async def poll(self) -> None:
         """Poll HEAD, anchored files and agent files; a difference is a hint.
 
-        New agent files are looked for on each poll in work trees without
-        notifications, and in turn in the others.
         A project whose store or folder was unreachable is tried again: its disk may be back.
         """
         registered = await self._registered()
@@ -261,13 +253,12 @@ class Trees:
             await self.refresh(project)
         await self._look_for_the_away()
         await self._look_for_mounts()
-        passed = self._take_turns()
         known = list(self._known.values())
 
         def look(tree: WatchedTree) -> Differences | None:
             if self.arms.is_silent(key_of(tree)):
                 return None
-            return self._poller.look(tree, whole=key_of(tree) not in passed)
+            return self._poller.look(tree)
 
         await self._look_at(known, look)
         self._hearing.nudge()
@@ -353,14 +344,6 @@ class Trees:
         for project in sorted({project for project, _ in self._unlearnt}):
             await self.refresh(project)  # it may be beside its place by now
 
-    def _take_turns(self) -> Set[Tree]:
-        """Return the fully watched work trees that this round does not poll."""
-        full = [key for key in self._known if self.arms.mode(key) == "full"]
-        self._polls += 1
-        their_turn = sorted(full, key=lambda key: self._polled.get(key, 0))[:TOLD_POLLED_MAX]
-        self._polled.update(dict.fromkeys(their_turn, self._polls))
-        return set(full).difference(their_turn)
-
     async def _arm_and_look(self, trees: Sequence[WatchedTree]) -> None:
         """Watch the folders that `trees` need, and take in how their files differ."""
         await self._look_at(trees, self._arm)
@@ -419,7 +402,6 @@ class Trees:
         self._away.discard(key)
         self._unlearnt.discard(key)
         self._poller.forget(key)
-        self._polled.pop(key, None)
         self._dropped(key)
         await self._look(self.arms.disarm, key)
 

@@ -146,30 +146,3 @@ def test_a_forgotten_tree_is_looked_at_anew(tree):
     poller.forget(key_of(tree))
 
     assert not poller.look(tree)
-
-
-def test_a_short_look_leaves_out_only_where_no_agent_file_was(tree):
-    tree = replace(tree, paths=tree.paths | {"CLAUDE.md", "AGENTS.md"})
-    (tree.root / "AGENTS.md").write_text("here")
-    poller = Poller()
-    poller.look(tree)
-
-    for name in ("a.py", "gone.py", "AGENTS.md", "CLAUDE.md"):
-        (tree.root / name).write_text("longer than before")
-    (tree.root / ".git/refs/heads/main").write_text("2" * 40)
-
-    assert poller.look(tree, whole=False) == Differences(
-        paths=frozenset({"a.py", "gone.py", "AGENTS.md"}), head=True, replaced=False
-    )
-    assert poller.look(tree, whole=False) == NOTHING
-    assert poller.look(tree).paths == {"CLAUDE.md"}
-
-
-def test_the_first_look_is_a_whole_one(tree):
-    tree = replace(tree, paths=tree.paths | {"CLAUDE.md"})
-    poller = Poller()
-
-    assert poller.look(tree, whole=False) == NOTHING
-    (tree.root / "CLAUDE.md").write_text("new")
-
-    assert poller.look(tree).paths == {"CLAUDE.md"}
