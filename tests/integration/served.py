@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from waiting import PATIENCE_S
 
 from yaadwatch.client.connection import Client
-from yaadwatch.daemon.connection import Limits
+from yaadwatch.daemon.connection import Limits, Serving
 from yaadwatch.daemon.dispatch import Dispatcher, Late
 from yaadwatch.daemon.local_socket import LocalSocket
 from yaadwatch.model.errors import Code, YaadError
@@ -87,16 +87,15 @@ class Served:
         self.server = self.do(self._make, events, limits, wide)
 
     async def _make(self, events, limits, wide):
-        return LocalSocket(
-            self.path,
-            self._dispatcher,
+        serving = Serving(
+            dispatcher=self._dispatcher,
             version="9.9",
             now=lambda: NOON,
             events=events,
             on_shutdown=self.stopping.set,
             wide=wide,
-            limits=limits or Limits(),
         )
+        return LocalSocket(self.path, serving, limits=limits or Limits())
 
     def break_workers(self):
         """Let no verb run any more, as after an error that nothing foresees."""

@@ -55,15 +55,24 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
-    """What every connection is served with; see `LocalSocket`."""
+class Serving:
+    """What every connection is served with.
+
+    Args:
+        dispatcher: answers the operations that are verbs.
+        version: of the server, for the first line it sends.
+        now: the present time, for that line too: clients measure times ago by the daemon's clock.
+        events: the stream that `subscribe` asks for.
+        on_shutdown: called after `shutdown` was answered; should make the daemon end.
+        wide: which wide tools agents are listed besides the others.
+    """
 
     dispatcher: Dispatcher
     version: str
     now: Callable[[], datetime]
     events: Events
     on_shutdown: Callable[[], None]
-    wide: Sequence[str]
+    wide: Sequence[str] = ()
 
 
 class Connection:
@@ -80,7 +89,7 @@ class Connection:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        service: Service,
+        service: Serving,
         limits: Limits,
     ) -> None:
         # With more than this unread, an answer waits until the client reads.

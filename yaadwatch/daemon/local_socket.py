@@ -10,15 +10,14 @@ import os
 import socket
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch.api.frames import at_address, require_same_user
-from yaadwatch.daemon.connection import Connection, Limits, Service
-from yaadwatch.daemon.dispatch import Dispatcher, Events
+from yaadwatch.daemon.connection import Connection, Limits, Serving
 from yaadwatch.model.errors import Code, YaadError
 
 _log: Final = logging.getLogger(__name__)
@@ -29,12 +28,7 @@ class LocalSocket:
 
     Args:
         path: where the socket is; its folder is made when it is missing.
-        dispatcher: answers the operations that are verbs.
-        version: of the server, for the first line it sends.
-        now: the present time, for that line too: clients measure times ago by the daemon's clock.
-        events: the stream that `subscribe` asks for.
-        on_shutdown: called after `shutdown` was answered; should make the daemon end.
-        wide: which wide tools agents are listed besides the others.
+        serving: what every connection is served with.
         limits: what a connection may take.
         listening: a socket on `path` that the service manager made and keeps; None: make one.
     """
@@ -42,27 +36,15 @@ class LocalSocket:
     def __init__(
         self,
         path: Path,
-        dispatcher: Dispatcher,
+        serving: Serving,
         *,
-        version: str,
-        now: Callable[[], datetime],
-        events: Events,
-        on_shutdown: Callable[[], None],
-        wide: Sequence[str] = (),
         limits: Limits | None = None,
         listening: socket.socket | None = None,
     ) -> None:
         self.path = path
         self._given = listening
         self._is_ours = listening is None
-        self._service = Service(
-            dispatcher=dispatcher,
-            version=version,
-            now=now,
-            events=events,
-            on_shutdown=on_shutdown,
-            wide=wide,
-        )
+        self._service = serving
         self._limits = limits or Limits()
         self._server: asyncio.Server | None = None
         self._file: tuple[int, int] | None = None

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch import places
 from yaadwatch.client import hook_log
 from yaadwatch.daemon import follower
+from yaadwatch.daemon.connection import Serving
 from yaadwatch.daemon.dispatch import MEND, Dispatcher, Workers
 from yaadwatch.daemon.follower import USER, Follower, Logs, Stream
 from yaadwatch.daemon.intake import Intake
@@ -30,7 +30,7 @@ from yaadwatch.system.clock import Clock
 from yaadwatch.system.settings_files import Installation
 from yaadwatch.text import privacy, words
 from yaadwatch.workspace import lookup
-from yaadwatch.workspace.workspace import Call, Home
+from yaadwatch.workspace.workspace import Call, DaemonState, Home
 
 LATER: Final = (
     "yaadwatch.memory.visibility",
@@ -70,48 +70,15 @@ class WriteSignal:
             self._open = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DaemonState:
-    """The state of the running daemon, for `status` and answers. Any thread.
-
-    See `workspace.DaemonState`. `started_at` is in the form of answers.
-    """
-
-    intake: Intake
-    scheduler: Scheduler
-    health: Health
-    started_at: str
-    path: Path
-    now: Callable[[], datetime]
-
-    def watch(self, project: str) -> tuple[str, int | None]:
-        """Return how the project is watched, and the time the last check took to come, in ms."""
-        return self.intake.mode(project), self.intake.lag_ms(project)
-
-    def problems(self) -> list[dict[str, str]]:
-        """Return what is degraded, and how many hooks sent their agent nothing."""
-        found = [
-            {"what": mask(one.what), "mend": one.mend, "project": one.project}
-            for one in self.health.problems()
-        ]
-        found += [
-            {"what": what, "mend": MEND, "project": project}
-            for what, project in self.intake.stuck()
-        ]
-        hooks = mask(hook_log.count(places.hook_log(), self.now()).in_words())
-        return [*found, {"what": hooks, "mend": "yaadwatch doctor"}] if hooks else found
-
-    def next_runs(self) -> dict[str, datetime]:
-        """Return when each job runs next."""
-        return self.scheduler.next_runs()
-
-    def since(self) -> str:
-        """Return when the daemon was started, in the form of answers."""
-        return self.started_at
-
-    def socket(self) -> str:
-        """Return the path that the daemon listens on."""
-        return str(self.path)
+def problems(intake: Intake, health: Health, now: Callable[[], datetime]) -> list[dict[str, str]]:
+    """Return what is degraded, and how many hooks sent their agent nothing. Any thread."""
+    found = [
+        {"what": mask(one.what), "mend": one.mend, "project": one.project}
+        for one in health.problems()
+    ]
+    found += [{"what": what, "mend": MEND, "project": project} for what, project in intake.stuck()]
+    hooks = mask(hook_log.count(places.hook_log(), now()).in_words())
+    return [*found, {"what": hooks, "mend": "yaadwatch doctor"}] if hooks else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,16 +140,15 @@ def build(
         disk_of=intake.trees.disk_of,
     )
     path = manager.path or places.default_socket()
-    socket = LocalSocket(
-        path,
-        dispatcher,
+    serving = Serving(
+        dispatcher=dispatcher,
         version=places.VERSION,
+        now=clock.now,
         events=stream.events,
         on_shutdown=on_shutdown,
         wide=settings.mcp.wide,
-        now=clock.now,
-        listening=manager.listening,
     )
+    socket = LocalSocket(path, serving, listening=manager.listening)
     renewal = Renewal(
         replaced=Installation().was_replaced,
         holds_lock=holds_lock,
@@ -193,12 +159,11 @@ def build(
         health=health,
     )
     home.pulse = DaemonState(
-        intake=intake,
-        scheduler=scheduler,
-        health=health,
-        started_at=time_text(clock.now()),
-        path=path,
-        now=clock.now,
+        watch=lambda project: (intake.mode(project), intake.lag_ms(project)),
+        problems=partial(problems, intake, health, clock.now),
+        next_runs=scheduler.next_runs,
+        since=time_text(clock.now()),
+        socket=str(path),
     )
 
     def written(store: str) -> None:

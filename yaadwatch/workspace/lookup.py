@@ -247,7 +247,7 @@ def health(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
         "ok": not problems,
         "pid": os.getpid(),
         "version": places.VERSION,
-        "since": pulse.since() if pulse is not None else None,
+        "since": pulse.since if pulse is not None else None,
         "problems": problems,
     }
 

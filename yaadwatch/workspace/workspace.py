@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 from yaadwatch import places
 from yaadwatch.db import nodes, projects
@@ -52,23 +51,23 @@ def origin_of(agent: str) -> str:
     return f"{AGENT}{privacy.mask(agent).text}"
 
 
-class DaemonState(Protocol):
-    """The state of the running daemon, for operations that report it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonState:
+    """The state of the running daemon, for operations that report it. Any thread may ask.
 
-    def watch(self, project: str) -> tuple[str, int | None]:
-        """Return how the project is watched (full, poll or off) and the last lag in ms."""
+    Args:
+        watch: returns how a project is watched (full, poll or off), and the last lag in ms.
+        problems: returns the degraded parts: rows of `what`, `mend`, and the `project` id or ''.
+        next_runs: returns the next run of each job.
+        since: when the daemon was started, as in answers.
+        socket: the path that it listens on.
+    """
 
-    def problems(self) -> list[dict[str, str]]:
-        """Return the degraded parts: rows of `what`, `mend`, and the `project` id or ''."""
-
-    def next_runs(self) -> dict[str, datetime]:
-        """Return the next run of each job."""
-
-    def since(self) -> str:
-        """Return the start time of the daemon, as in answers."""
-
-    def socket(self) -> str:
-        """Return the path that the daemon listens on."""
+    watch: Callable[[str], tuple[str, int | None]]
+    problems: Callable[[], list[dict[str, str]]]
+    next_runs: Callable[[], dict[str, datetime]]
+    since: str
+    socket: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,9 @@ from yaadwatch.workspace import stores
 class Watching:
     """A daemon that knows what it is told here."""
 
+    since = "2029-01-01T00:00:00.000Z"
+    socket = "/run/daemon.sock"
+
     def watch(self, project):
         return "full", 12
 
@@ -24,12 +27,6 @@ class Watching:
 
     def next_runs(self):
         return {"upkeep": datetime(2030, 1, 1, tzinfo=UTC)}
-
-    def since(self):
-        return "2029-01-01T00:00:00.000Z"
-
-    def socket(self):
-        return "/run/daemon.sock"
 
 
 def test_without_a_daemon_the_shape_is_the_same(repo):

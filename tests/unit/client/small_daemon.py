@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from yaadwatch import places
+from yaadwatch.daemon.connection import Serving
 from yaadwatch.daemon.dispatch import Dispatcher
 from yaadwatch.daemon.local_socket import LocalSocket
 
@@ -43,11 +44,13 @@ async def serve():
     dispatcher = Dispatcher(None, str, verbs={"status": status})
     server = LocalSocket(
         places.default_socket(),
-        dispatcher,
-        version="9.9",
-        now=lambda: datetime(2026, 11, 21, 12, tzinfo=UTC),
-        events=silence,
-        on_shutdown=stopping.set,
+        Serving(
+            dispatcher=dispatcher,
+            version="9.9",
+            now=lambda: datetime(2026, 11, 21, 12, tzinfo=UTC),
+            events=silence,
+            on_shutdown=stopping.set,
+        ),
     )
     await server.start()
     await stopping.wait()

@@ -1,12 +1,11 @@
 import logging
 from datetime import UTC, datetime
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from yaadwatch.daemon.supervisor import Health, Problem, error_in_words
-from yaadwatch.daemon.wiring import DaemonState
+from yaadwatch.daemon.wiring import problems
 
 
 def test_a_problem_is_shown_until_its_part_is_well():
@@ -54,16 +53,8 @@ def test_a_secret_in_an_error_is_not_in_the_answers(part):
     secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
     health = Health()
     health.degraded(part, error_in_words(KeyError(secret)), mend="yaadwatch stale")
-    state = DaemonState(
-        intake=SimpleNamespace(stuck=list),
-        scheduler=None,
-        health=health,
-        started_at="",
-        path=Path("/"),
-        now=lambda: datetime.now(UTC),
-    )
 
-    (problem,) = state.problems()
+    (problem,) = problems(SimpleNamespace(stuck=list), health, lambda: datetime.now(UTC))
 
     assert problem["what"].startswith("KeyError: ")
     assert secret not in problem["what"]
