@@ -89,6 +89,7 @@ TOOLS = (
     Tool("shfmt", ("shfmt", "-w"), (".sh",)),
     Tool("shfmt-simplify", ("shfmt", "-w", "-s"), (".sh",)),
     Tool("shfmt-google", ("shfmt", "-w", "-i", "2", "-ci", "-bn", "-sr"), (".sh",)),
+    Tool("mix", ("mix", "format"), (".ex",)),
     Tool("taplo", ("taplo", "fmt"), (".toml",)),
     Tool("prettier-toml", (*_PRETTIER, "--plugin", "prettier-plugin-toml"), (".toml",)),
 )

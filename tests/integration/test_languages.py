@@ -15,7 +15,7 @@ LEAVING = [
 
 
 def is_touched(symbol, old, new):
-    then, now = (define_by_lines(text.encode(), symbol) for text in (old, new))
+    then, now = (define_by_lines(text.encode(), "a", symbol) for text in (old, new))
     return (then.state, then.fingerprint) != (now.state, now.fingerprint)
 
 

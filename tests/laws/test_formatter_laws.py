@@ -5,6 +5,7 @@ that are installed here write them anew.
 """
 
 import os
+import re
 import subprocess
 import time
 
@@ -15,7 +16,14 @@ from repositories import Repo
 
 from tests.bench import verdicts as bench
 from tests.formatters.tools import SOURCES, TOOLS, WRITTEN
-from yaadwatch.anchors.definitions import State, define, is_only_laid_out, names
+from yaadwatch.anchors.definitions import (
+    State,
+    define,
+    define_by_lines,
+    is_only_laid_out,
+    language_of,
+    names,
+)
 
 SOAK = bool(os.environ.get("YAAD_SOAK"))
 RECORDED = [
@@ -25,13 +33,23 @@ RECORDED = [
 QUICK = {"black", "black-narrow", "ruff", "ruff-single", "clang-format", "shfmt", "taplo"}
 
 
+def names_in(source, path):
+    """Return the names that a file defines; without a grammar, those behind `def`."""
+    if language_of(path) is None:
+        return set(re.findall(r"\bdefp? (\w+)", source.decode()))
+    return {one.name for one in names(source, path)}
+
+
 def fingerprints(source, path, found=()):
     """Return the fingerprint of each definition of a file; its state where it has none.
 
     `found`: the names to look for instead of all; a function that was a lambda has a new one.
     """
-    found = found or {one.name for one in names(source, path)}
-    defined = {name: define(source, path, name) for name in found}
+    found = found or names_in(source, path)
+    by_lines = language_of(path) is None
+    defined = {
+        name: (define_by_lines if by_lines else define)(source, path, name) for name in found
+    }
     return {name: one.fingerprint or one.state.value for name, one in defined.items()}
 
 
@@ -76,7 +94,7 @@ def test_formatting_every_language_flags_no_memory(tmp_path):
             id=f"{name} {symbol}", text=f"`{symbol}` is in `src/{name}`.", base=base, doc="GUIDE.md"
         )
         for name in written
-        for symbol in sorted({one.name for one in names((SOURCES / name).read_bytes(), name)})
+        for symbol in sorted(names_in((SOURCES / name).read_bytes(), name))
     ]
     for name, path in written.items():
         repo.write(f"src/{name}", path.read_text("utf-8"))

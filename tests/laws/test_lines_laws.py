@@ -31,7 +31,7 @@ bodies = st.dictionaries(st.sampled_from(NAMES), st.lists(numbers, min_size=1, m
 
 
 def fingerprint(source, name):
-    return define_by_lines(source.encode("utf-8", "surrogateescape"), name).fingerprint
+    return define_by_lines(source.encode("utf-8", "surrogateescape"), "a", name).fingerprint
 
 
 @given(styles, bodies, bodies)
@@ -48,7 +48,7 @@ def test_a_definition_changes_with_its_own_lines_wherever_it_stands(style, old, 
 
 @given(st.text(alphabet="ab (){}<>=;:.,*&#/@\t\n\udc80", max_size=200), st.text(max_size=8))
 def test_any_lines_have_an_answer(text, symbol):
-    found = define_by_lines(text.encode("utf-8", "surrogateescape"), symbol)
+    found = define_by_lines(text.encode("utf-8", "surrogateescape"), "a", symbol)
 
     number = locate(text, symbol)
     assert number is None or 1 <= number <= text.count("\n") + 1
@@ -92,6 +92,6 @@ def test_a_minified_line_takes_no_more_than_its_share(unit):
 
     defines(line, "limit")
     locate(line, "limit")
-    define_by_lines(line.encode(), "limit")
+    define_by_lines(line.encode(), "a", "limit")
 
     assert time.process_time() - start < 5

@@ -278,30 +278,38 @@ def defines(line: str, symbol: str) -> bool:
 
 
 def locate(text: str, symbol: str) -> int | None:
-    """Return the line (from 1) that defines `symbol`, else the first with the word."""
+    """Return the line (from 1) that defines `symbol`, else the first with the word.
+
+    A line that is only `name()` is a function of a shell script, but a call in other languages:
+    another definition is preferred.
+    """
     word = _word_of(re.escape(last_part(symbol)))
-    first = None
+    first = bare = None
     counted, line = 0, 1
     found = word.search(text)
     while found:
         line += text.count("\n", counted, found.start())
         counted = found.start()
-        if defines(_line_around(text, counted), symbol):
-            return line
+        around = _line_around(text, counted)
+        if defines(around, symbol):
+            if not around.rstrip().endswith("()"):
+                return line
+            bare = bare or line
         first = first or line
         end = text.find("\n", counted)
         found = word.search(text, end + 1) if end >= 0 else None
-    return first
+    return bare or first
 
 
-def define_by_lines(source: bytes, symbol: str) -> Definition:
+def define_by_lines(source: bytes, path: str, symbol: str) -> Definition:
     """Return the definition of `symbol` in a file without a parser: its block, by indentation.
 
     White space, whole-line comments, trailing commas, the kind of quotes round plain words and
     where it stands in the file do not count. Of a type only its own lines do, not the bodies of its
-    functions.
+    functions. In Elixir, what `mix format` adds and removes does not count.
     """
     text = unified(source).decode("utf-8", "replace")
+    is_elixir = path.endswith((".ex", ".exs"))
     line = locate(text, symbol)
     first, *rest = text.split("\n")[line - 1 :] if line is not None else [""]
     if line is None or not defines(first, symbol):
@@ -324,10 +332,37 @@ def define_by_lines(source: bytes, symbol: str) -> Definition:
             break
     if _TYPE.match(first):
         kept = list(_own_lines(kept, depth))
-    squeezed = "".join("".join((first, *kept)).split())
+    written = [first, *kept]
+    if is_elixir:
+        written = [_as_mix_formats(one) for one in written]
+    squeezed = "".join("".join(written).split())
+    if is_elixir:
+        squeezed = _LAST_OPTIONS.sub(r"\1", squeezed)
     squeezed = re.sub(r"'([\w.,:;/-]*)'", r'"\1"', re.sub(r",(?=[)\]}])", "", squeezed))
     digest = hashlib.sha256(squeezed.encode()).hexdigest()
     return Definition(state=State.FOUND, line=line, end_line=end, fingerprint=digest)
+
+
+def _as_mix_formats(line: str) -> str:
+    """Return a line of Elixir without what `mix format` changes besides white space.
+
+    Which brackets are needed only a parser could tell, so that none count: `sum a` is `sum(a)`,
+    `(a + b) < c` is `a + b < c`, and `(a - b) * c` is not told from `a - b * c` either.
+    """
+    line = _REMARK_OF_ELIXIR.sub(r"\1", line)
+    line = _NOT_IN.sub(r"\1 not in", line)
+    line = _HEX.sub(lambda found: found[1] + found[2].upper(), line)
+    return _UNCOUNTED_IN_ELIXIR.sub("", line)
+
+
+_REMARK_OF_ELIXIR = re.compile(
+    r"^((?:[^\"#]|\"(?:[^\"\\]|\\.)*+\"|#(?=\{)|(?<!\s)#)*?)\s#(?!\{).*$"
+)
+_NOT_IN = re.compile(r"\bnot\b[\s(]+([\w.@]+)\s+in\b")
+_HEX = re.compile(r"\b(0x)([\da-fA-F]+)")
+_LAST_OPTIONS = re.compile(r"\[(\w++[?!]?:(?!:)[^\[\]]*+)\]")
+"""`f([a: 1])` is `f(a: 1)`."""
+_UNCOUNTED_IN_ELIXIR = re.compile(r"[();]|(?<=\d)_(?=\d)|~c(?=\")")
 
 
 def _own_lines(lines: Sequence[str], depth: int) -> Iterator[str]:

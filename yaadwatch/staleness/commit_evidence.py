@@ -335,7 +335,7 @@ def _state(anchor: Anchor, history: History, blob: str, path: str) -> str | None
     if defined:
         define, asked = definitions.define, (blob, path, anchor.symbol)
         found = (
-            definitions.define_by_lines(data, anchor.symbol)
+            definitions.define_by_lines(data, path, anchor.symbol)
             if anchor.method is Method.LINES
             else history.once("definition", lambda _, *of: define(data, *of), *asked)
         )

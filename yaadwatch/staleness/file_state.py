@@ -88,7 +88,7 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
     data = view.read(path)
     if data is None or definitions.last_part(symbol).encode() not in data:
         return None
-    by_lines = definitions.define_by_lines(data, symbol)
+    by_lines = definitions.define_by_lines(data, path, symbol)
     if language_of(path) is not None:
         if not definitions.may_define(data, path, symbol) and by_lines.line is None:
             return None
@@ -175,7 +175,7 @@ def _compare(anchor: Anchor, place: str, view: View, head: AtHead) -> Seen:
                 unknown=f"{anchor.symbol} is defined too often in {as_name(place)} to tell which"
             )
     else:
-        definition = definitions.define_by_lines(data, anchor.symbol)
+        definition = definitions.define_by_lines(data, place, anchor.symbol)
         line = definitions.locate(data.decode("utf-8", "replace"), anchor.symbol)
         if definition.state is State.MISSING and line is not None:
             return Seen(place=place, span=Span.DIFFERENT, line=line)  # maybe in another form

@@ -47,7 +47,7 @@ SCALA = "  def run(a: Int): Int = {{\n{}\n  }}\n"
 
 
 def fingerprint(source, body):
-    return define_by_lines(source.format(body).encode(), "run").fingerprint
+    return define_by_lines(source.format(body).encode(), "a", "run").fingerprint
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,45 @@ HASKELL = "module Rows where\n\ndef run a = 1\n"
     ],
 )
 def test_all_clauses_of_a_definition_belong_to_it_and_nothing_around_it(old, new, same):
-    then, now = (define_by_lines(text.encode(), "run").fingerprint for text in (old, new))
+    then, now = (define_by_lines(text.encode(), "a", "run").fingerprint for text in (old, new))
 
     assert (then == now) is same
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("Enum.sum [a]", "Enum.sum([a])", True),
+        ("run(a, timeout: 30000)", "run(a, timeout: 30_000)", True),
+        ("a = 0xff", "a = 0xFF", True),
+        ("a = 1; b = 2", "a = 1\n    b = 2", True),
+        ("a.b # of c", "# of c\n    a.b", True),
+        ("a ~> '#' # it's d", "# it's d\n    a ~> '#'", True),
+        ("not (a in b)", "a not in b", True),
+        ("send(a, [key: 1])", "send(a, key: 1)", True),
+        ("if (a > b), do: c", "if a > b, do: c", True),
+        ("fn(a) -> a end", "fn a -> a end", True),
+        ("a = 'b c'", 'a = ~c"b c"', True),
+        ("Enum.sum [a]", "Enum.sum([b])", False),
+        ("Enum.sum [a]", "Enum.sum(a)", False),
+        ('"a #{b} c"', '"a #{b}"', False),
+        ('"a # b"', '"a # c"', False),
+        ("a not in b", "a in b", False),
+        ("a(1, 2)", "a(12)", False),
+        ("run(a, timeout: 30000)", "run(a, timeout: 3_000)", False),
+        ("[a: 1, b: [c: 2]]", "[a: 1, b: [c: 3]]", False),
+    ],
+)
+def test_what_mix_format_changes_is_no_change(old, new, same):
+    code = "defmodule Rows do\n  def run(a) do\n    {}\n  end\nend\n"
+    both = (code.replace("{}", one).encode() for one in (old, new))
+    then, now = (define_by_lines(text, "rows.ex", "run").fingerprint for text in both)
+
+    assert (then == now) is same
+
+
+def test_a_line_that_only_calls_is_no_definition_where_there_is_another():
+    code = "run()\n\ndef run do\n  1\nend\n"
+
+    assert locate(code, "run") == 3
+    assert locate("run()\n{\n  true\n}\n", "run") == 1
