@@ -151,7 +151,10 @@ class Checkout:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
 
-    def commit(self, subject):
+    def commit(self, subject, files=None):
+        """Write `files`, commit all that is there, and return the commit's id."""
+        for path, text in (files or {}).items():
+            self.write(path, text)
         self.git("add", "-A")
         self.git("commit", "-q", "-m", subject)
         return head_of(self.root) or self.git("rev-parse", "HEAD")

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -60,8 +61,12 @@ class Repo:
         file.write_bytes(content if isinstance(content, bytes) else content.encode())
         return file
 
-    def commit(self, message: str = "change") -> str:
-        """Commit all that is there; return the commit's id."""
+    def commit(
+        self, message: str = "change", files: Mapping[str, str | bytes] | None = None
+    ) -> str:
+        """Write `files`, commit all that is there, and return the commit's id."""
+        for path, content in (files or {}).items():
+            self.write(path, content)
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "--no-verify", "-m", message)
         return head_of(self.path) or self.git("rev-parse", "HEAD")

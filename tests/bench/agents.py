@@ -98,13 +98,11 @@ def main() -> None:
 def _flagged(machine: Machine) -> Checkout:
     """Return a watched checkout with a flag and a rule to tell of."""
     checkout = Checkout(machine.home / "code" / "shop", machine.env)
-    checkout.write("src/net.py", NET)
-    checkout.commit("first")
+    checkout.commit("first", {"src/net.py": NET})
     machine.ask("add", checkout.root)
     machine.ask("remember", TEXT, "--symbol", "fetch_with_retry", cwd=checkout.root)
     machine.ask("remember", "Always use jose for tokens", cwd=checkout.root)
-    checkout.write("src/net.py", NET.replace("tries=3", "tries=5"))
-    checkout.commit("five tries")
+    checkout.commit("five tries", {"src/net.py": NET.replace("tries=3", "tries=5")})
     machine.ask("stale", cwd=checkout.root)
     return checkout
 

@@ -266,8 +266,7 @@ def storms():
     with living() as daemon:
         daemon.add(1)
         checkout = daemon.checkouts[0]
-        checkout.write(".gitignore", "node_modules/\n")
-        checkout.commit("ignore")
+        checkout.commit("ignore", {".gitignore": "node_modules/\n"})
         daemon.settled()
         cpu, new = [], []
         for _ in range(3):

@@ -44,8 +44,7 @@ class Living:
         while len(self.checkouts) < count:
             root = self.machine.home / "code" / f"shop-{len(self.checkouts)}"
             checkout = Checkout(root, self.machine.env)
-            checkout.write("src/net.py", NET)
-            checkout.commit("first")
+            checkout.commit("first", {"src/net.py": NET})
             self.checkouts.append(checkout)
             client = self.client(root)
             client.call("add")

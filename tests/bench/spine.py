@@ -41,8 +41,7 @@ def main() -> None:
 
 def _one_project(machine: Machine) -> Rows:
     checkout = Checkout(machine.home / "code" / "shop", machine.env)
-    checkout.write("src/net.py", NET)
-    checkout.commit("first")
+    checkout.commit("first", {"src/net.py": NET})
     started = time.perf_counter()
     machine.ask("add", checkout.root)
     yield "add, starting the daemon: wall", ms([time.perf_counter() - started])
@@ -58,8 +57,7 @@ def _one_project(machine: Machine) -> Rows:
         _until(events, "stale.raised", memory)
         checkout.commit(f"round {number}")
         commits.append(_until(events, "head.moved", str(checkout.root)))
-        checkout.write("src/net.py", NET)
-        checkout.commit(f"back {number}")
+        checkout.commit(f"back {number}", {"src/net.py": NET})
         _until(events, "stale.cleared", memory)
     yield "save -> flag, 100 ms of it the wait for quiet: p50 (max)", ms(saves)
     yield "commit -> HEAD noticed, likewise: p50 (max)", ms(commits)
@@ -99,8 +97,7 @@ def _commands(machine: Machine) -> Rows:
 def _many_projects(machine: Machine) -> Rows:
     for number in range(1, PROJECTS):
         checkout = Checkout(machine.home / "code" / f"shop-{number}", machine.env)
-        checkout.write("src/net.py", NET)
-        checkout.commit("first")
+        checkout.commit("first", {"src/net.py": NET})
         machine.ask("add", checkout.root)
         machine.ask("remember", TEXT, cwd=checkout.root)
     yield f"daemon RSS with {PROJECTS} projects, after adding them", _mib(machine)

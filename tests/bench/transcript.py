@@ -59,12 +59,10 @@ def run(folder: Path) -> list[Step]:
 
 def _story(machine: Machine) -> Iterator[Step]:
     checkout = Checkout(machine.home / "shop", machine.env)
-    checkout.write("src/net.py", NET)
-    checkout.commit("Download with retries")
+    checkout.commit("Download with retries", {"src/net.py": NET})
     yield _command(machine, checkout, "add", "--mode", "read")
     yield _command(machine, checkout, "remember", KNOWN, "--symbol", "fetch_with_retry")
-    checkout.write("src/net.py", NET.replace("tries=3", "tries=5"))
-    checkout.commit("Try five times")
+    checkout.commit("Try five times", {"src/net.py": NET.replace("tries=3", "tries=5")})
     yield Step(
         "person", 'git commit -am "Try five times"   # the change that nobody tells the agent'
     )

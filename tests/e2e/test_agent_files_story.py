@@ -135,8 +135,7 @@ def test_a_branch_switch_is_not_an_edit(machine, checkout):
     root = checkout.root
     machine.ask("add", root, "--mode", "inline")
     checkout.git("checkout", "-q", "-b", "less")
-    checkout.write("CLAUDE.md", "# Rules\n")
-    checkout.commit("less")
+    checkout.commit("less", {"CLAUDE.md": "# Rules\n"})
     checkout.git("checkout", "-q", "main")
     machine.ask("files", "sync", root)
     for branch in ("less", "main") * 5:

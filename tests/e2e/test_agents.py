@@ -74,8 +74,7 @@ def test_while_an_agent_is_at_work_its_files_wait_and_when_it_leaves_they_are_wr
     machine, checkout, era
 ):
     rule = "Always use httpx for calls"
-    checkout.write("CLAUDE.md", "# Rules\n")
-    checkout.commit("rules")
+    checkout.commit("rules", {"CLAUDE.md": "# Rules\n"})
     machine.ask("add", checkout.root, "--mode", "inline")
     file = checkout.root / "CLAUDE.md"
 
@@ -193,8 +192,7 @@ def test_what_an_agent_remembers_bears_its_name(machine, watched, era):
 
 def test_the_instructions_begin_with_what_may_no_longer_be_true(machine, watched, era):
     machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)
-    watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
-    commit = watched.commit("five tries")
+    commit = watched.commit("five tries", {"src/net.py": NET.replace("tries=3", "tries=5")})
     machine.ask("stale", cwd=watched.root)
 
     async def work(client):
@@ -355,8 +353,7 @@ def hook(machine, payload, *, as_command=False):
 def test_the_hook_tells_the_flag_first_with_its_commit(machine, watched, as_command):
     machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)
     machine.ask("remember", "Always use jose for tokens", cwd=watched.root)
-    watched.write("src/net.py", NET.replace("tries=3", "tries=5"))
-    commit = watched.commit("five tries")
+    commit = watched.commit("five tries", {"src/net.py": NET.replace("tries=3", "tries=5")})
 
     def is_told():
         """Say whether the flag, which may have come before the commit, tells of it by now."""

@@ -29,8 +29,7 @@ def flagged(machine, checkout):
     machine.ask(
         "remember", "The retry limit lives in src/net.py", "--symbol", DOUBTED, cwd=checkout.root
     )
-    checkout.write("src/net.py", NET.replace("tries=3", "tries=5"))
-    checkout.commit("five tries")
+    checkout.commit("five tries", {"src/net.py": NET.replace("tries=3", "tries=5")})
     machine.ask("stale", cwd=checkout.root)
     folder = Path(machine.env["YAAD_HOME"]) / "briefs"
     wait_until(lambda: any("five tries" in one.read_text() for one in folder.glob("*any.json")))

@@ -22,8 +22,7 @@ each_agent = pytest.mark.parametrize(
 @pytest.fixture
 def checkout(machine):
     checkout = Checkout(machine.folder / "api", machine.env)
-    checkout.write("README.md", "# A shop\n")
-    checkout.commit("begin")
+    checkout.commit("begin", {"README.md": "# A shop\n"})
     machine.ask("add", checkout.root, "--mode", "read")
     machine.ask("remember", RULE, "--kind", "convention", cwd=checkout.root)
     return checkout

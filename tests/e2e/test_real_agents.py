@@ -15,9 +15,7 @@ pytestmark = [needs_agents, pytest.mark.timeout(240), pytest.mark.xdist_group("a
 @pytest.fixture
 def checkout(machine):
     checkout = Checkout(machine.folder / "api", machine.env)
-    checkout.write("CLAUDE.md", CLAUDE)
-    checkout.write("AGENTS.md", AGENTS)
-    checkout.commit("rules")
+    checkout.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     return checkout
 
 

@@ -130,8 +130,7 @@ def test_a_definition_that_changes_is_told_and_what_is_undone_is_forgotten(
     watched.write("src/net.py", NET)
     cleared(machine, watched, memory)
 
-    watched.write("src/net.py", EDITED)
-    commit = watched.commit("five tries")
+    commit = watched.commit("five tries", {"src/net.py": EDITED})
     flag = told(machine, watched, memory, "changed", uncommitted=False)
     assert [(e["commit"]["id"], e["commit"]["subject"]) for e in flag["evidence"]] == [
         (commit, "five tries")
@@ -184,8 +183,7 @@ def test_what_changed_while_the_daemon_was_dead_is_found_and_nothing_is_lost(
 ):
     other = machine.ask("remember", "Prices are rounded by ping in src/net.py", cwd=watched.root)
     first = machine.kill()
-    watched.write("src/net.py", EDITED)
-    watched.commit("five tries")
+    watched.commit("five tries", {"src/net.py": EDITED})
     watched.git("mv", "src/net.py", "src/http.py")
     watched.commit("rename net")
 

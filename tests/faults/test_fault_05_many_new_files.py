@@ -15,8 +15,7 @@ FILES = 50_000 if SOAK else 1_500
 def test_no_folder_more_is_watched_the_daemon_answers_and_every_verdict_is_right(machine, where):
     machine.live()
     shop = Shop.new(machine, files=3)
-    shop.write(".gitignore", "node_modules/\n")
-    shop.commit("ignored")
+    shop.commit("ignored", {".gitignore": "node_modules/\n"})
     shop.edit(2, 7)
     shop.settles()
     before = machine.watches()

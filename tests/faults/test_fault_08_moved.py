@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 from living_daemon import Shop
+from refusals import refusal
 from waiting import wait_until
 
 from yaadwatch.model.errors import Code, YaadError
@@ -121,9 +122,7 @@ def test_one_that_was_deleted_is_said_to_be_gone_and_its_memories_wait_for_a_clo
     shop.root.mkdir()
     shop.git("init", "-q", "-b", "main")
     shop.git("pull", "-q", str(bundle), "main")
-    with pytest.raises(YaadError) as offered:
-        machine.call("add", cwd=shop.root)
-    assert offered.value.code is Code.CONFLICT
+    assert refusal(machine.call, "add", cwd=shop.root).code is Code.CONFLICT
     machine.call("add", cwd=shop.root, adopt=True)
 
     shop.edit(0, 7)

@@ -10,6 +10,7 @@ import time
 
 import pytest
 from living_daemon import Living, Shop, required
+from refusals import refusal
 from waiting import wait_until
 
 from yaadwatch.model.errors import Code, YaadError
@@ -42,12 +43,6 @@ def fill(folder):
 def told_of_disk(machine):
     """Return what the daemon says of disks."""
     return [one["what"] for one in machine.call("status")["problems"] if " disk " in one["what"]]
-
-
-def refusal(act, *given, **fields):
-    with pytest.raises(YaadError) as raised:
-        act(*given, **fields)
-    return raised.value
 
 
 def test_on_a_full_disk_nothing_is_half_written_all_is_answered_and_it_goes_on_later(

@@ -7,9 +7,8 @@ import time
 
 import pytest
 from living_daemon import Shop, carrying, source
+from refusals import refusal
 from waiting import PATIENCE_S, wait_until
-
-from yaadwatch.model.errors import YaadError
 
 
 def plain(shop, machine):
@@ -25,8 +24,7 @@ def untracked_cache_and_new_index(shop, machine):
 
 
 def sparse_index(shop, machine):
-    shop.write("other/a.py", "a = 1\n")
-    shop.commit("other")
+    shop.commit("other", {"other/a.py": "a = 1\n"})
     shop.git("sparse-checkout", "set", "--cone", "--sparse-index", "src")
 
 
@@ -38,8 +36,7 @@ def packed(shop, machine):
 def in_a_merge(shop, machine):
     for branch in ("one", "two"):
         shop.git("checkout", "-q", "-b", branch, "main")
-        shop.write("notes.txt", f"{branch}\n")
-        shop.commit(branch)
+        shop.commit(branch, {"notes.txt": f"{branch}\n"})
     assert shop.tries("merge", "one") != 0
 
 
@@ -135,9 +132,7 @@ def test_a_bare_repository_is_refused_until_it_has_a_work_tree(machine):
     shop = Shop.new(machine, files=2)
     bare = machine.home / "bare.git"
     shop.git("clone", "-q", "--bare", str(shop.root), str(bare))
-    with pytest.raises(YaadError) as raised:
-        machine.call("add", cwd=bare)
-    assert "bare repository" in raised.value.message
+    assert "bare repository" in refusal(machine.call, "add", cwd=bare).message
 
     tree = machine.home / "tree"
     subprocess.run(["git", "worktree", "add", "-q", str(tree), "main"], cwd=bare, check=True)
@@ -194,9 +189,7 @@ def test_without_git_it_goes_on_and_says_so_and_with_it_all_is_right_again(machi
     status = machine.call("status")
     assert status["daemon"]["running"]
     assert any("git is not installed" in problem["what"] for problem in status["problems"])
-    with pytest.raises(YaadError) as raised:
-        Shop.new(machine, "other", files=1)
-    assert "git is not installed" in raised.value.message
+    assert "git is not installed" in refusal(Shop.new, machine, "other", files=1).message
 
     odd_git(f'exec {shutil.which("git")} "$@"')
     shop.edit(1, 7)

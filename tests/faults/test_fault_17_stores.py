@@ -9,8 +9,9 @@ import time
 import apsw
 import pytest
 from living_daemon import Living, Shop, source
+from refusals import refusal
 
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 
 
 def kept(shop):
@@ -99,9 +100,8 @@ def test_a_store_that_was_deleted_comes_back_from_its_backup(machine, shop):
         path.unlink()
     machine.live()
 
-    with pytest.raises(YaadError) as raised:
-        shop.ask("recall", query="which rate is applied")
-    assert "yaadwatch add --restore" in raised.value.hint
+    error = refusal(shop.ask, "recall", query="which rate is applied")
+    assert "yaadwatch add --restore" in error.hint
     shop.ask("add", restore=True)
     assert kept(shop) == set(shop.said.values())
     assert shop.is_sound() == "ok"
@@ -110,8 +110,7 @@ def test_a_store_that_was_deleted_comes_back_from_its_backup(machine, shop):
 def test_an_older_store_that_is_put_in_place_is_followed_from_then_on(machine, shop):
     """Its events have smaller numbers than those of the store that it replaces."""
     number = Shop.FILES
-    shop.write(shop.path(number), source(number))
-    shop.commit("one more")
+    shop.commit("one more", {shop.path(number): source(number)})
     copy = shop.store.with_name("copy")
     conn = apsw.Connection(str(shop.store), flags=apsw.SQLITE_OPEN_READONLY)
     conn.execute("VACUUM INTO ?", (str(copy),))
@@ -138,9 +137,7 @@ def test_a_store_that_is_no_database_any_more_is_said_and_the_others_work(machin
     shop.store.write_bytes(b"not a database at all" * 100)
     machine.live()
 
-    with pytest.raises(YaadError) as raised:
-        shop.ask("recall", query="which rate is applied")
-    assert raised.value.code is Code.UNAVAILABLE
+    assert refusal(shop.ask, "recall", query="which rate is applied").code is Code.UNAVAILABLE
     assert shop.store.read_bytes() == b"not a database at all" * 100
     other.edit(0, 7)
     other.settles()
@@ -150,15 +147,12 @@ def test_a_store_that_is_no_database_any_more_is_said_and_the_others_work(machin
 def test_an_archive_that_brings_the_id_of_another_project_is_told_nothing(machine, shop):
     named = shop.git("config", "yaad.project").strip()
     hostile = Shop(machine.home / "code" / "hostile", machine)
-    hostile.write("a.py", "a = 1\n")
-    hostile.commit("theirs")
+    hostile.commit("theirs", {"a.py": "a = 1\n"})
     hostile.git("config", "yaad.project", named)
     hostile.git("remote", "add", "origin", "https://evil.example/x.git")
 
     for verb, fields in (("recall", {"query": "rate"}), ("context", {}), ("stale", {})):
-        with pytest.raises(YaadError) as raised:
-            hostile.ask(verb, **fields)
-        assert raised.value.code is Code.NOT_FOUND
+        assert refusal(hostile.ask, verb, **fields).code is Code.NOT_FOUND
     added = hostile.ask("add")
 
     assert added["id"] != named

@@ -9,6 +9,7 @@ import pytest
 from agent_process import Agent
 from living_daemon import Shop
 from network_disk import hanging
+from refusals import refusal
 from waiting import PATIENCE_S, wait_until
 
 from yaadwatch.model.errors import Code, YaadError
@@ -146,9 +147,7 @@ def test_many_folders_of_a_disk_that_hangs_keep_no_others_waiting(machine):
     machine.stop()
 
     def ask(folder):
-        with pytest.raises(YaadError) as raised:
-            machine.call("recall", cwd=folder, query="which rate")
-        return raised.value
+        return refusal(machine.call, "recall", cwd=folder, query="which rate")
 
     with hanging(far.root), ThreadPoolExecutor(4 * FOLDERS) as asking:
         machine.live()

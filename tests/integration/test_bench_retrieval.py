@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 from tiny_model import DIMENSIONS, build
 
 from tests.bench.kept_vectors import KeptVectors
@@ -101,8 +102,6 @@ def test_kept_vectors_are_those_of_the_same_words_and_another_model_is_refused(t
 
     assert again.of(["a", "b", "c"]) == {"a": one, "b": other}
     for given in ({"space": "b", "dimensions": DIMENSIONS}, {"space": SPACE, "dimensions": 8}):
-        with pytest.raises(YaadError) as refused:
-            KeptVectors(tmp_path / "kept", **given)
-        assert refused.value.code is Code.BAD_REQUEST
+        assert refusal(KeptVectors, tmp_path / "kept", **given).code is Code.BAD_REQUEST
     with pytest.raises(YaadError, match="cannot be read and written"):
         KeptVectors(tmp_path, space=SPACE, dimensions=DIMENSIONS)

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 
 from tests import answers
 from yaadwatch import places
@@ -690,11 +691,10 @@ def test_a_link_out_of_a_project_is_not_followed(home, repo, tmp_path):
 
 
 def test_an_unknown_agent_is_named_with_the_nearest_one(home):
-    with pytest.raises(YaadError) as raised:
-        connect(world(home), ["gemni"])
+    error = refusal(connect, world(home), ["gemni"])
 
-    assert raised.value.code is Code.BAD_REQUEST
-    assert "gemini" in raised.value.hint
+    assert error.code is Code.BAD_REQUEST
+    assert "gemini" in error.hint
 
 
 def test_many_at_once_connect_once(home):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from refusals import refusal
 
 from yaadwatch.db import connections, history, rows
 from yaadwatch.db import database as db_database
@@ -255,9 +256,7 @@ def test_what_is_known_is_asked_again_after_each_change_and_never_of_a_closed_st
 
     db.close()
 
-    with pytest.raises(YaadError) as caught:
-        db.known(look)
-    assert caught.value.code is Code.UNAVAILABLE
+    assert refusal(db.known, look).code is Code.UNAVAILABLE
 
 
 def test_nothing_counts_as_known_while_a_write_may_have_been_committed_already(db):
@@ -403,9 +402,7 @@ def test_a_link_is_refused_and_what_it_points_to_is_left_alone(path, tmp_path):
     path.symlink_to(theirs)
 
     for create in (False, True):
-        with pytest.raises(YaadError) as caught:
-            _opened(path, create=create)
-        assert caught.value.code is Code.REFUSED
+        assert refusal(_opened, path, create=create).code is Code.REFUSED
 
     assert _digest(theirs) == before
     assert path.is_symlink()
@@ -426,9 +423,7 @@ def test_the_store_of_another_project_or_role_is_refused(path):
     _made(path).close()
 
     for wrong in ({"project": "p2"}, {"role": "user", "project": ""}):
-        with pytest.raises(YaadError) as caught:
-            _opened(path, **wrong)
-        assert caught.value.code is Code.REFUSED
+        assert refusal(_opened, path, **wrong).code is Code.REFUSED
     with closing(_opened(path, project="")) as db:
         assert db.read(db_database.get_meta, "project") == "p1"
 

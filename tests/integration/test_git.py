@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 from repositories import Repo
 
 from yaadwatch.model.errors import Code, YaadError
@@ -123,10 +124,7 @@ def test_head_that_git_cannot_read_is_an_error_and_not_a_new_branch(repo, runner
     repo.add("a.py", TEXT)
     (repo.path / ".git/refs/heads/main").write_text("")
 
-    with pytest.raises(YaadError) as caught:
-        repo.open(runner).head()
-
-    assert caught.value.code is Code.UNAVAILABLE
+    assert refusal(repo.open(runner).head).code is Code.UNAVAILABLE
 
 
 def test_a_storage_that_this_git_does_not_know_is_an_error_and_not_a_new_branch(repo, runner):
@@ -135,10 +133,7 @@ def test_a_storage_that_this_git_does_not_know_is_an_error_and_not_a_new_branch(
     repo.git("config", "extensions.fromTheFuture", "yes")
     (repo.path / ".git/reftable").mkdir()
 
-    with pytest.raises(YaadError) as caught:
-        repo.open(runner).head()
-
-    assert caught.value.code is Code.UNAVAILABLE
+    assert refusal(repo.open(runner).head).code is Code.UNAVAILABLE
 
 
 def test_a_linked_work_tree_has_its_own_head_and_files(repo, runner, tmp_path):
@@ -214,9 +209,7 @@ def test_work_trees_of_a_hidden_bare_repository_have_files(new_repo, repo, runne
 
 def test_objects_of_every_storage_are_what_git_says(stored, runner):
     old = stored.add("src/a.py", TEXT, "first")
-    stored.write("src/a.py", OTHER)
-    stored.write("b.bin", b"\0\xff")
-    new = stored.commit("Tell rows.\n\nAnd why.")
+    new = stored.commit("Tell rows.\n\nAnd why.", {"src/a.py": OTHER, "b.bin": b"\0\xff"})
     repo = stored.finish()
     opened = repo.open(runner)
     opened.verify()
@@ -409,9 +402,7 @@ def test_a_shallow_history_ends_where_it_was_cut(repo, new_repo, runner, tmp_pat
     assert opened.commit(old) is None
     assert opened.blob_at(old, "a.py") is None
     for ask in (opened.file_changes, opened.departures):
-        with pytest.raises(YaadError) as caught:
-            ask(old, new)
-        assert caught.value.code is Code.UNAVAILABLE
+        assert refusal(ask, old, new).code is Code.UNAVAILABLE
 
 
 def test_a_history_that_is_cut_in_many_places_is_shallow_too(repo):
@@ -442,11 +433,10 @@ def test_a_repository_in_the_place_of_one_that_went_away_is_another_one(repo, ru
     repo.git("worktree", "prune")
     repo.git("init", "-q", str(side))
 
-    with pytest.raises(YaadError) as caught:
-        opened.verify()
+    error = refusal(opened.verify)
 
-    assert caught.value.code is Code.UNAVAILABLE
-    assert "takes" in caught.value.message
+    assert error.code is Code.UNAVAILABLE
+    assert "takes" in error.message
     opened.require_ours()
 
 
@@ -456,10 +446,7 @@ def test_a_lost_folder_is_an_error_and_not_a_missing_file(repo, runner):
     tree = repo.git("rev-parse", "HEAD:src")
     (repo.path / ".git/objects" / tree[:2] / tree[2:]).unlink()
 
-    with pytest.raises(YaadError) as caught:
-        repo.open(runner).blob_at(commit, "src/a.py")
-
-    assert caught.value.code is Code.UNAVAILABLE
+    assert refusal(repo.open(runner).blob_at, commit, "src/a.py").code is Code.UNAVAILABLE
 
 
 def test_a_damaged_object_is_an_error(repo, runner):
@@ -469,10 +456,7 @@ def test_a_damaged_object_is_an_error(repo, runner):
     file.chmod(0o600)
     file.write_bytes(b"no longer compressed")
 
-    with pytest.raises(YaadError) as caught:
-        repo.open(runner).read_blob(blob)
-
-    assert caught.value.code is Code.UNAVAILABLE
+    assert refusal(repo.open(runner).read_blob, blob).code is Code.UNAVAILABLE
 
 
 def test_a_broken_repository_inside_another_is_not_taken_for_the_outer_one(repo, runner):
@@ -482,9 +466,7 @@ def test_a_broken_repository_inside_another_is_not_taken_for_the_outer_one(repo,
     opened = inner.open(runner)
 
     for ask in (opened.verify, opened.tracked, opened.untracked):
-        with pytest.raises(YaadError) as caught:
-            ask()
-        assert caught.value.code is Code.UNAVAILABLE
+        assert refusal(ask).code is Code.UNAVAILABLE
 
 
 def test_a_repository_without_objects_inside_another_is_not_taken_for_the_outer_one(repo, runner):
@@ -495,9 +477,7 @@ def test_a_repository_without_objects_inside_another_is_not_taken_for_the_outer_
 
     assert not opened.has_commit(commit)
     for ask in (opened.verify, opened.tracked, opened.untracked):
-        with pytest.raises(YaadError) as caught:
-            ask()
-        assert caught.value.code is Code.UNAVAILABLE
+        assert refusal(ask).code is Code.UNAVAILABLE
 
 
 # Renames and removals
@@ -742,9 +722,7 @@ def test_what_is_no_commit_is_not_passed_to_git(repo, runner, tmp_path):
             lambda bad=bad: opened.departures(commit, bad),
             lambda bad=bad: opened.changes(["a.py"], bad, commit),
         ):
-            with pytest.raises(YaadError) as caught:
-                ask()
-            assert caught.value.code is Code.UNAVAILABLE
+            assert refusal(ask).code is Code.UNAVAILABLE
     assert not (tmp_path / "made").exists()
 
 
@@ -912,13 +890,12 @@ def test_git_that_hangs_is_ended_with_its_children(repo, tools, tmp_path, monkey
     fake_git(tools, f"echo $$ > $TMPDIR/own; {script}")
     opened = Repository(repo.layout, GitRunner(timedelta(milliseconds=400)))
 
-    with pytest.raises(YaadError) as caught:
-        opened.tracked()
+    error = refusal(opened.tracked)
 
-    assert caught.value.code is Code.TIMEOUT
-    assert "0.4 s" in caught.value.message
-    assert str(repo.path) in caught.value.message
-    assert "git.timeout_ms" in caught.value.hint
+    assert error.code is Code.TIMEOUT
+    assert "0.4 s" in error.message
+    assert str(repo.path) in error.message
+    assert "git.timeout_ms" in error.hint
     for file in (tmp_path / "own", tmp_path / "child"):
         if file.exists():
             pid = int(file.read_text())
@@ -1012,11 +989,10 @@ def test_git_that_prints_without_end_is_ended(repo, tools, monkeypatch):
     fake_git(tools, "exec cat /dev/zero")
     opened = Repository(repo.layout, GitRunner(timedelta(seconds=20)))
 
-    with pytest.raises(YaadError) as caught:
-        opened.tracked()
+    error = refusal(opened.tracked)
 
-    assert caught.value.code is Code.TOO_LARGE
-    assert str(1024 * 1024) in caught.value.message
+    assert error.code is Code.TOO_LARGE
+    assert str(1024 * 1024) in error.message
 
 
 def test_git_that_complains_without_end_still_answers(repo, tools):
@@ -1035,32 +1011,29 @@ def test_the_reason_is_told_and_not_the_warnings_before_it(repo, tools):
     fake_git(tools, "echo 'warning: slow' >&2; echo 'fatal: no space left' >&2; exit 128")
     opened = Repository(repo.layout, GitRunner(timedelta(seconds=5)))
 
-    with pytest.raises(YaadError) as caught:
-        opened.tracked()
+    error = refusal(opened.tracked)
 
-    assert caught.value.code is Code.UNAVAILABLE
-    assert "no space left" in caught.value.message
+    assert error.code is Code.UNAVAILABLE
+    assert "no space left" in error.message
 
 
 def test_without_git_the_error_says_so(repo, runner, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
 
-    with pytest.raises(YaadError) as caught:
-        repo.open(runner).tracked()
+    error = refusal(repo.open(runner).tracked)
 
-    assert caught.value.code is Code.UNAVAILABLE
-    assert "not installed" in caught.value.message
+    assert error.code is Code.UNAVAILABLE
+    assert "not installed" in error.message
 
 
 def test_a_folder_that_is_gone_is_named(repo, runner):
     opened = repo.open(runner)
     repo.path.rename(repo.path.parent / "elsewhere")
 
-    with pytest.raises(YaadError) as caught:
-        opened.tracked()
+    error = refusal(opened.tracked)
 
-    assert caught.value.code is Code.UNAVAILABLE
-    assert str(repo.path) in caught.value.message
+    assert error.code is Code.UNAVAILABLE
+    assert str(repo.path) in error.message
 
 
 def test_a_git_that_the_repository_brings_along_is_not_run(repo, runner, monkeypatch, tmp_path):
@@ -1075,11 +1048,10 @@ def test_a_git_that_the_repository_brings_along_is_not_run(repo, runner, monkeyp
 def test_a_closed_runner_starts_nothing(repo, runner):
     runner.close()
 
-    with pytest.raises(YaadError) as caught:
-        repo.open(runner).tracked()
+    error = refusal(repo.open(runner).tracked)
 
-    assert caught.value.code is Code.UNAVAILABLE
-    assert "stopping" in caught.value.message
+    assert error.code is Code.UNAVAILABLE
+    assert "stopping" in error.message
 
 
 def test_closing_ends_what_is_running_at_once(repo, tools, tmp_path, monkeypatch):
@@ -1146,8 +1118,7 @@ def test_a_signal_to_us_does_not_reach_git(repo, tools, tmp_path, monkeypatch):
 
 def test_an_index_is_listed_once_and_anew_after_every_change(repo, runner):
     """Also when it changes twice within a tick of the clock, and back again."""
-    repo.write("a.py", "1")
-    repo.commit("a")
+    repo.commit("a", {"a.py": "1"})
     opened = repo.open(runner)
     assert opened.tracked() == ["a.py"]
     asked = []
@@ -1162,8 +1133,7 @@ def test_an_index_is_listed_once_and_anew_after_every_change(repo, runner):
 
 
 def test_what_an_index_leaves_out_is_asked_once_and_anew_after_every_change(repo, runner):
-    repo.write("a.py", "1")
-    repo.commit("a")
+    repo.commit("a", {"a.py": "1"})
     opened = repo.open(runner)
     assert opened.left_out().sparse == {}
     asked = []

@@ -4,6 +4,7 @@ import os
 import shutil
 
 import pytest
+from refusals import refusal
 from repositories import Repo
 
 from yaadwatch.model.errors import Code, YaadError
@@ -239,9 +240,7 @@ def test_objects_that_are_borrowed_meanwhile_are_not_read(new_repo, tmp_path):
     (repo.path / ".git/objects/info").mkdir(exist_ok=True)
     (repo.path / ".git/objects/info/alternates").symlink_to(tmp_path / "pipe")
 
-    with pytest.raises(YaadError) as refused:
-        found.look(repo.git("rev-parse", "HEAD").strip())
-    assert refused.value.code is Code.UNAVAILABLE
+    assert refusal(found.look, repo.git("rev-parse", "HEAD").strip()).code is Code.UNAVAILABLE
 
 
 def test_objects_that_come_later_are_found(new_repo):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from refusals import refusal
 
 from yaadwatch.db import checks, database
 from yaadwatch.db.database import Database
@@ -170,10 +171,7 @@ def test_a_store_of_an_older_version_is_not_upgraded(path):
     with_version.pragma("user_version", 0)
     with_version.close()
 
-    with pytest.raises(YaadError) as caught:
-        read_only(path)
-
-    assert caught.value.hint == "The daemon upgrades it when it starts: yaadwatch start"
+    assert refusal(read_only, path).hint == "The daemon upgrades it when it starts: yaadwatch start"
 
 
 def test_permissions_of_the_file_stay_as_they_are(path):

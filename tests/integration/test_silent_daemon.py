@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import pytest
+from refusals import refusal
 from served import client
 
 from yaadwatch import places
 from yaadwatch.client.connection import DaemonUnresponsive
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 
 on_linux = pytest.mark.skipif(
     sys.platform != "linux", reason="what a process does is seen in /proc"
@@ -21,13 +22,6 @@ on_linux = pytest.mark.skipif(
 def path(tmp_path, monkeypatch):
     monkeypatch.setenv("YAAD_HOME", str(tmp_path / "yaad"))
     return places.default_socket()
-
-
-def refusal(act, *given, **fields):
-    """What `act` says instead of doing it."""
-    with pytest.raises(YaadError) as raised:
-        act(*given, **fields)
-    return raised.value
 
 
 @contextlib.contextmanager

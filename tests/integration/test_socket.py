@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 from served import Served, Wire, client
 from waiting import PATIENCE_S, wait_until
 from waiting import events as events_of
@@ -35,13 +36,6 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="a way that only L
 def told(home, call, **fields):
     """A verb that answers with what it was asked."""
     return {"folder": str(call.folder), "origin": call.origin, "fields": fields}
-
-
-def refusal(act, *given, **fields):
-    """What `act` says instead of doing it."""
-    with pytest.raises(YaadError) as raised:
-        act(*given, **fields)
-    return raised.value
 
 
 def refusal_to_start(path):

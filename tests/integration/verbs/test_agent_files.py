@@ -23,10 +23,7 @@ CURSOR = "- Be brief\n"
 def tree(world):
     """A repository whose three agent files are inline."""
     tree = world.repo()
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.write(".cursorrules", CURSOR)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS, ".cursorrules": CURSOR})
     tree.add(mode="inline")
     return tree
 
@@ -225,8 +222,7 @@ class TestIn:
         assert block_of(tree, "AGENTS.md") == ["Use tabs in Go files"]
 
     def test_new_words_outside_rest_on_the_code_they_name(self, tree):
-        tree.write("src/net.py", "def fetch(tries=3):\n    pass\n")
-        tree.commit("code")
+        tree.commit("code", {"src/net.py": "def fetch(tries=3):\n    pass\n"})
         memory = tree.id_of("Use tabs in Go files")
         tree.write("CLAUDE.md", CLAUDE.replace("Go files", "Go files, as `fetch`"))
         tree.sync()
@@ -263,8 +259,7 @@ class TestIn:
         self, tree, back, new, code_first
     ):
         rule = "Always call `fetch` in src/net.py for downloads"
-        tree.write("src/net.py", "def fetch(tries=3):\n    pass\n")
-        tree.commit("code")
+        tree.commit("code", {"src/net.py": "def fetch(tries=3):\n    pass\n"})
         tree.write("CLAUDE.md", CLAUDE + f"- {rule}\n")
         tree.sync()
         if back != "typed before a commit":
@@ -350,8 +345,7 @@ class TestIn:
 
     @pytest.mark.parametrize("shared_by", ["remembering it", "moving it", "another block"])
     def test_words_typed_in_a_personal_file_reach_no_block(self, tree, shared_by):
-        tree.write(".gitignore", "CLAUDE.local.md\n")
-        tree.commit("ignore")
+        tree.commit("ignore", {".gitignore": "CLAUDE.local.md\n"})
         if shared_by == "moving it":
             tree.write("CLAUDE.md", CLAUDE + "- Never use print\n")
             tree.sync()
@@ -438,12 +432,10 @@ class TestIn:
         tree.commit("start")
         tree.sync()
         if own == "commit":
-            tree.write("CLAUDE.md", CLAUDE + "- Never use print\n")
-            tree.commit("rule")
+            tree.commit("rule", {"CLAUDE.md": CLAUDE + "- Never use print\n"})
         else:
             tree.git("checkout", "-qb", "mine")
-            tree.write("CLAUDE.md", CLAUDE + "- Never use print\n")
-            tree.commit("rule")
+            tree.commit("rule", {"CLAUDE.md": CLAUDE + "- Never use print\n"})
             tree.git("checkout", "-q", "main")
             tree.git("merge", "-q", "--no-ff", "--no-edit", "mine")
             if own == "amended merge":
@@ -620,8 +612,7 @@ class TestGuards:
         assert paused_events(tree) == ["CLAUDE.md"]
 
     def test_a_stub_that_includes_another_agent_file_gets_no_block(self, tree):
-        tree.write("CLAUDE.md", "@AGENTS.md\n")
-        tree.commit("stub")
+        tree.commit("stub", {"CLAUDE.md": "@AGENTS.md\n"})
         tree.remember("Always use jose for tokens", kind="convention")
 
         tree.sync(accept=None)
@@ -664,8 +655,7 @@ class TestGit:
 
     def test_a_branch_that_says_less_hides_and_the_way_back_makes_nothing_twice(self, tree):
         tree.git("checkout", "-q", "-b", "less")
-        tree.write("CLAUDE.md", "# Rules\n")
-        tree.commit("less")
+        tree.commit("less", {"CLAUDE.md": "# Rules\n"})
         tree.git("checkout", "-q", "main")
         tree.sync()
         ids = sorted(all_ids(tree))
@@ -681,8 +671,7 @@ class TestGit:
 
     def test_what_a_colleagues_branch_brings_is_a_baseline(self, tree):
         tree.git("checkout", "-q", "-b", "more")
-        tree.write("CLAUDE.md", CLAUDE + "- Never use print for logging\n")
-        tree.commit("more")
+        tree.commit("more", {"CLAUDE.md": CLAUDE + "- Never use print for logging\n"})
         tree.git("checkout", "-q", "main")
         tree.sync()
 
@@ -695,8 +684,7 @@ class TestGit:
     def test_an_edit_that_was_committed_at_once_counts_as_typed(self, tree):
         tree.git("config", "user.email", "ada@example.org")
         tree.sync()
-        tree.write("CLAUDE.md", CLAUDE + "- Never use print for logging\n")
-        tree.commit("typed")
+        tree.commit("typed", {"CLAUDE.md": CLAUDE + "- Never use print for logging\n"})
 
         tree.sync()
 
@@ -719,9 +707,7 @@ class TestGit:
 
     def test_a_stash_and_its_return_lose_nothing(self, world):
         tree = world.repo()
-        tree.write("CLAUDE.md", CLAUDE)
-        tree.write("AGENTS.md", AGENTS)
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
         tree.add(mode="private")
         tree.write("CLAUDE.md", CLAUDE + "- Never use print for logging\n")
         tree.sync()
@@ -743,8 +729,7 @@ class TestPrivate:
     @pytest.fixture
     def private(self, world):
         tree = world.repo()
-        tree.write("CLAUDE.md", CLAUDE)
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": CLAUDE})
         tree.add(mode="private")
         return tree
 
@@ -825,8 +810,7 @@ class TestPrivate:
 
     def test_by_default_a_tracked_file_is_private_and_an_untracked_one_inline(self, world):
         tree = world.repo()
-        tree.write("CLAUDE.md", CLAUDE)
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": CLAUDE})
         tree.write("AGENTS.md", AGENTS)
 
         answer = tree.add()
@@ -860,9 +844,7 @@ class TestRemove:
     )
     def test_remove_leaves_the_tree_as_it_was(self, world, mode, text):
         tree = world.repo()
-        tree.write("CLAUDE.md", text)
-        tree.write("AGENTS.md", AGENTS)
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": text, "AGENTS.md": AGENTS})
         exclude = (tree.path / ".git/info/exclude").read_bytes()
         tree.add(mode=mode)
         tree.remember("Always use jose for tokens", kind="convention")
@@ -884,8 +866,7 @@ class TestRemove:
         tree = world.repo()
         tree.write("CLAUDE.md", CLAUDE)
         page = "<!-- yaad:begin -->\nHow a block looks.\n<!-- yaad:end -->\n"
-        tree.write("docs/blocks.md", page)
-        tree.commit("rules")
+        tree.commit("rules", {"docs/blocks.md": page})
         tree.add(mode=mode)
         tree.remember("Always use jose for tokens", kind="convention")
         tree.sync()

@@ -13,8 +13,7 @@ def reason(tree, path):
 
 def tracked_since(world):
     tree = world.repo()
-    tree.write("src/a.py", "A = 1\n")
-    tree.commit("code")
+    tree.commit("code", {"src/a.py": "A = 1\n"})
     tree.write("AGENTS.md", "# A\n\n- Be brief\n")
     tree.add(mode="inline")
     tree.remember(RULE)
@@ -64,16 +63,14 @@ def test_no_block_is_put_into_a_file_that_git_filters(world):
 
 def test_a_first_block_that_a_pull_brings_is_announced_and_gets_no_rule(world):
     tree = world.repo()
-    tree.write("AGENTS.md", "# A\n\n- Be brief\n")
-    tree.commit("rules")
+    tree.commit("rules", {"AGENTS.md": "# A\n\n- Be brief\n"})
     tree.add(mode="private")
     tree.remember(RULE)
     tree.sync()
     tree.git("checkout", "-qb", "theirs")
     shared = insert(tree.read("AGENTS.md").encode(), ["- Use tabs"])
     assert isinstance(shared, bytes)
-    tree.write("AGENTS.md", shared)
-    tree.commit("a block")
+    tree.commit("a block", {"AGENTS.md": shared})
     tree.git("checkout", "-q", "main")
     tree.git("merge", "-q", "--ff-only", "theirs")
     tree.sync()

@@ -58,8 +58,7 @@ CONVERSIONS = {
 def test_a_checkout_of_a_converted_file_deletes_no_rule(tree, how, mode):
     prepare, text = CONVERSIONS[how]
     prepare(tree)
-    tree.write("CLAUDE.md", text)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": text})
     tree.add(mode=mode)
     settle(tree)
     tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace("# Rules\n", f"# Rules\n\n- {RULE}\n"))
@@ -104,8 +103,7 @@ def test_a_block_in_a_file_that_git_filters_since_is_left_alone(tree, change):
     tree.add(mode="inline")
     tree.remember(RULE, kind="convention")
     settle(tree)
-    tree.write(".gitattributes", "CLAUDE.md filter=loud\n")
-    tree.commit("blocks")
+    tree.commit("blocks", {".gitattributes": "CLAUDE.md filter=loud\n"})
     settle(tree)
 
     (tree.path / "CLAUDE.md").unlink()
@@ -126,8 +124,7 @@ def test_a_block_in_a_file_that_git_filters_since_is_left_alone(tree, change):
 
 def test_a_deletion_by_hand_still_counts_in_a_filtered_file(tree):
     filtered(tree)
-    tree.write("CLAUDE.md", CLAUDE + f"- {RULE}\n")
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE + f"- {RULE}\n"})
     tree.add()
     settle(tree)
     time.sleep(0.02)

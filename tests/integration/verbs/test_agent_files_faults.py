@@ -57,9 +57,7 @@ BEATS = ("committed", "kept", "checked", "written", "compared", "exchanged", "se
 @prepared
 def tree(world):
     tree = world.repo()
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     tree.add(mode="inline")
     tree.sync()
     return tree
@@ -182,8 +180,7 @@ def test_a_full_disk_leaves_every_file_as_it_was_and_is_made_up_for(world, tmp_p
     try:
         tree = world.tree("small/repo")
         tree.git("init", "-q", "-b", "main")
-        tree.write("CLAUDE.md", CLAUDE)
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": CLAUDE})
         tree.add(mode="inline")
         tree.remember(RULE, kind="convention")
         filler = small / "filler"

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from refusals import refusal
 from verb_world import Tree, World, prepared
 
 from bridges import rules
@@ -25,9 +26,7 @@ AGENTS_MD = "# For agents\n\nRun `make test` first.\n"
 def inline(world):
     """A repository with two inline files, synced once."""
     tree = world.repo()
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS_MD)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS_MD})
     tree.add(mode="inline")
     tree.sync()
     return tree
@@ -36,8 +35,7 @@ def inline(world):
 @prepared
 def private(world):
     tree = world.repo()
-    tree.write("README.md", "Hello.\n")
-    tree.commit("readme")
+    tree.commit("readme", {"README.md": "Hello.\n"})
     return tree
 
 
@@ -182,13 +180,11 @@ class TestWhoGetsABlock:
         assert private.read("CLAUDE.md") == "# Ours\n\n- Be brief\n"
 
     def test_what_holds_for_a_part_only_can_have_none(self, inline):
-        inline.write("web/AGENTS.md", "- Use Vue\n")
-        inline.commit("web")
+        inline.commit("web", {"web/AGENTS.md": "- Use Vue\n"})
 
-        with pytest.raises(YaadError) as caught:
-            files.files_adopt(inline.home, inline.call, path="web/AGENTS.md")
+        error = refusal(files.files_adopt, inline.home, inline.call, path="web/AGENTS.md")
 
-        assert caught.value.code is Code.REFUSED
+        assert error.code is Code.REFUSED
         assert inline.read("web/AGENTS.md") == "- Use Vue\n"
 
 
@@ -308,8 +304,7 @@ class TestFurtherDown:
 
     def test_a_submodule_is_left_alone(self, inline, world):
         other = world.repo("other")
-        other.write("AGENTS.md", f"- {JOSE}\n")
-        other.commit("rules")
+        other.commit("rules", {"AGENTS.md": f"- {JOSE}\n"})
         inline.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other.path))
         inline.commit("module")
 
@@ -319,8 +314,7 @@ class TestFurtherDown:
         assert other.read("AGENTS.md") == f"- {JOSE}\n"
 
     def test_deleted_it_says_nothing_any_more(self, inline):
-        inline.write("web/AGENTS.md", f"- {JOSE}\n")
-        inline.commit("web")
+        inline.commit("web", {"web/AGENTS.md": f"- {JOSE}\n"})
         inline.sync()
         inline.git("rm", "-q", "web/AGENTS.md")
         inline.commit("no web")
@@ -714,8 +708,7 @@ def test_a_file_further_down_that_git_does_not_track_is_read_once_a_hint_names_i
 
 def test_one_that_git_ignores_is_not_read_though_a_hint_names_it(world):
     tree = world.repo()
-    tree.write(".gitignore", "out/\n")
-    tree.commit("ignored")
+    tree.commit("ignored", {".gitignore": "out/\n"})
     tree.add()
     tree.sync()
     tree.write("out/CLAUDE.md", "# Rules\n\n- Use Zod for every form\n")

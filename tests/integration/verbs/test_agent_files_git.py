@@ -23,9 +23,7 @@ def tree(world, mode):
 def _synced(world, mode):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     tree.add(mode=mode)
     tree.sync()
     return tree
@@ -76,8 +74,7 @@ def stays_as(tree, ids):
 def test_a_rebase_onto_a_colleagues_work_makes_nothing_twice(tree):
     colleague(tree, "theirs", "CLAUDE.md", CLAUDE + "- Write tests first\n")
     tree.git("checkout", "-q", "--", ".")
-    tree.write("AGENTS.md", AGENTS + "- Never push on Fridays\n")
-    tree.commit("mine")
+    tree.commit("mine", {"AGENTS.md": AGENTS + "- Never push on Fridays\n"})
     tree.sync()
     before = ids_of(tree)
     assert "Never push on Fridays" in before.values()
@@ -94,8 +91,7 @@ def test_a_rebase_onto_a_colleagues_work_makes_nothing_twice(tree):
 def test_a_rebase_that_stops_in_a_conflict_is_waited_for(tree):
     colleague(tree, "theirs", "CLAUDE.md", CLAUDE.replace("short", "very short"))
     tree.git("checkout", "-q", "--", ".")
-    tree.write("CLAUDE.md", CLAUDE.replace("short", "tiny"))
-    tree.commit("mine")
+    tree.commit("mine", {"CLAUDE.md": CLAUDE.replace("short", "tiny")})
     tree.sync()
     tree.git("checkout", "-q", "--", ".")
     before = ids_of(tree)

@@ -4,6 +4,7 @@ import os
 import time
 
 import pytest
+from refusals import refusal
 from verb_world import prepared
 
 from bridges.rules import FIRST
@@ -23,9 +24,7 @@ OTHER = "Never deploy on Fridays"
 def tree(world):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     tree.add(mode="inline")
     tree.sync()
     return tree
@@ -134,8 +133,7 @@ class TestModes:
     @pytest.mark.parametrize("how", ["add", "adopt"])
     def test_no_rules_file_stays_beside_a_block(self, world, how):
         tree = world.repo()
-        tree.write("CLAUDE.md", CLAUDE)
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": CLAUDE})
         tree.add(mode="private")
         tree.remember(RULE, kind="convention")
         settle(tree)
@@ -166,10 +164,9 @@ class TestModes:
         before = tree.read("CLAUDE.md")
         (tree.path / ".git" / "rebase-merge").mkdir()
 
-        with pytest.raises(YaadError) as caught:
-            files.files_release(tree.home, tree.call, path="CLAUDE.md")
+        error = refusal(files.files_release, tree.home, tree.call, path="CLAUDE.md")
 
-        assert caught.value.code is Code.CONFLICT
+        assert error.code is Code.CONFLICT
         assert tree.read("CLAUDE.md") == before
 
 
@@ -231,8 +228,7 @@ class TestBranches:
         tree.commit("a block")
         settle(tree)
         tree.git("checkout", "-q", "-b", "more")
-        tree.write("CLAUDE.md", CLAUDE + f"- {RULE}\n")
-        tree.commit("more")
+        tree.commit("more", {"CLAUDE.md": CLAUDE + f"- {RULE}\n"})
         settle(tree)
         tree.git("checkout", "-q", "-f", "main")
         settle(tree)
@@ -258,8 +254,7 @@ class TestBranches:
         assert tree.rows()["CLAUDE.md"].state == "synced"
 
     def test_what_a_removed_work_tree_said_is_said_no_more(self, tree):
-        tree.write("CLAUDE.md", CLAUDE + f"- {OTHER}\n")
-        tree.commit("more")
+        tree.commit("more", {"CLAUDE.md": CLAUDE + f"- {OTHER}\n"})
         settle(tree)
         tree.git("worktree", "add", "-q", "../linked", "-b", "linked")
         linked = tree.world.tree("linked")
@@ -320,9 +315,8 @@ class TestNames:
         for given in ("./CLAUDE.md", str(tree.path / "CLAUDE.md")):
             answer = files.files_sync(tree.home, tree.call, accept_deletions=[given])
             assert answer["settled"]
-        with pytest.raises(YaadError) as caught:
-            files.files_sync(tree.home, tree.call, accept_deletions=["CLAUD.md"])
-        assert caught.value.code is Code.NOT_FOUND
+        error = refusal(files.files_sync, tree.home, tree.call, accept_deletions=["CLAUD.md"])
+        assert error.code is Code.NOT_FOUND
 
 
 class TestRemove:

@@ -25,9 +25,7 @@ BODIES = {
 def tree(world):
     """A repository with two agent files that have a block each, which says one rule."""
     tree = world.repo()
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     tree.add(mode="inline")
     tree.remember("Always deploy through canary")
     tree.sync()
@@ -263,8 +261,7 @@ class TestWhatIsLoaded:
         settings = 'project_doc_fallback_filenames = ["CLAUDE.md"]\n'
         (tmp_path / ".codex" / "config.toml").write_text(settings)
         tree = world.repo()
-        tree.write("CLAUDE.md", CLAUDE)
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": CLAUDE})
         tree.add(mode="inline")
         tree.remember(self.RULE)
         tree.sync()
@@ -318,8 +315,7 @@ class TestPlaceOfABlock:
     )
     def test_a_new_block_comes_before_the_sections(self, world, title, section):
         tree = world.repo()
-        tree.write("AGENTS.md", f"{title}{section}")
-        tree.commit("rules")
+        tree.commit("rules", {"AGENTS.md": f"{title}{section}"})
         tree.add(mode="inline")
         tree.remember(self.RULE)
         tree.sync()
@@ -518,8 +514,7 @@ class TestPackages:
         tree = world.repo()
         for name in "web", "api":
             tree.write(f"packages/{name}/src/main.py", "def main():\n    return 1\n")
-        tree.write("tools/package.json", "{}\n")
-        tree.commit("packages")
+        tree.commit("packages", {"tools/package.json": "{}\n"})
         tree.add()
         return tree
 

@@ -56,9 +56,7 @@ WRITER = textwrap.dedent(
 def tree(world):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     tree.add(mode="inline")
     tree.sync()
     return tree

@@ -49,9 +49,7 @@ def tree(world, mode):
 def _edited(world, mode):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     tree.add(mode=mode)
     for text in (RULE, GONE, KEPT):
         tree.remember(text, kind="convention")

@@ -37,14 +37,10 @@ def trees(world, mode):
 def _two_trees(world, mode):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     for branch in BRANCHES[1:]:
         tree.git("checkout", "-q", "-b", branch, "main")
-        tree.write("CLAUDE.md", FILES[branch][0])
-        tree.write("AGENTS.md", FILES[branch][1])
-        tree.commit(branch)
+        tree.commit(branch, {"CLAUDE.md": FILES[branch][0], "AGENTS.md": FILES[branch][1]})
     tree.git("checkout", "-q", "main")
     tree.git("worktree", "add", "-q", "../linked", "less")
     linked = world.tree("linked")
@@ -167,9 +163,7 @@ def test_no_switch_is_refused_because_of_a_block(world):
     """Some branches have our block, others never had it; rules come, change and go on all."""
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     tree.git("branch", "release")
     tree.git("branch", "next")
     tree.add(mode="inline")
@@ -211,8 +205,7 @@ def test_a_block_that_is_committed_at_once_does_not_reach_the_branch_that_is_nex
     """Nothing is read between the commit and the checkout, as when both are one command line."""
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE})
     tree.git("branch", "release")
     tree.add(mode="inline")
     tree.remember("Always use jose for tokens", kind="convention")
@@ -233,8 +226,7 @@ def test_a_block_that_is_committed_at_once_does_not_reach_the_branch_that_is_nex
 
 def test_a_first_block_that_git_threw_away_is_written_again(world):
     tree = world.repo()
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE})
     tree.add(mode="inline")
     tree.remember("Always use jose for tokens", kind="convention")
     tree.sync()

@@ -25,9 +25,7 @@ def _committed(world, author):
     tree = world.repo()
     if author == "own":
         tree.git("config", "user.email", "ada@example.org")
-    tree.write("AGENTS.md", "# A\n\n- Be brief\n")
-    tree.write("CLAUDE.md", "# C\n\n- Be kind\n")
-    tree.commit("files")
+    tree.commit("files", {"AGENTS.md": "# A\n\n- Be brief\n", "CLAUDE.md": "# C\n\n- Be kind\n"})
     tree.add(mode="inline")
     tree.remember(HTTPX, kind="convention")
     rest(tree)
@@ -192,9 +190,7 @@ def test_forced_push_of_others_stands_after_the_reset_to_it(tree):
 
 def test_line_that_others_edit_in_one_file_follows_in_the_other(world):
     tree = world.repo()
-    tree.write("AGENTS.md", "# A\n\n- Be brief\n")
-    tree.write("CLAUDE.md", "# C\n\n- Be kind\n")
-    tree.commit("files")
+    tree.commit("files", {"AGENTS.md": "# A\n\n- Be brief\n", "CLAUDE.md": "# C\n\n- Be kind\n"})
     tree.add(mode="inline")
     tree.remember(HTTPX, kind="convention")
     rest(tree)
@@ -216,8 +212,7 @@ def test_discarded_work_is_written_again_after_other_commits(tree):
     rest(tree)
 
     tree.git("checkout", "-q", "--", *FILES)
-    tree.write("notes.md", "Other notes.\n")
-    tree.commit("notes")
+    tree.commit("notes", {"notes.md": "Other notes.\n"})
     rest(tree)
 
     assert rules(tree) == rules(tree, "CLAUDE.md") == [HTTPX, TABS]
@@ -250,8 +245,7 @@ def test_discarded_edit_gives_way_to_the_words_of_a_commit(tree):
 @pytest.mark.parametrize("staged", [True, False])
 def test_rule_of_a_file_staged_before_the_first_look_reaches_the_others(world, staged):
     tree = world.repo()
-    tree.write("CLAUDE.md", "# C\n\n- Be kind\n")
-    tree.commit("files")
+    tree.commit("files", {"CLAUDE.md": "# C\n\n- Be kind\n"})
     tree.add(mode="inline")
     tree.remember(HTTPX, kind="convention")
     rest(tree)

@@ -47,9 +47,7 @@ def tree(world):
     """Two tracked files with committed blocks, and one rule."""
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("AGENTS.md", "# A\n\nBrief.\n")
-    tree.write("CLAUDE.md", "# C\n\nKind.\n")
-    tree.commit("files")
+    tree.commit("files", {"AGENTS.md": "# A\n\nBrief.\n", "CLAUDE.md": "# C\n\nKind.\n"})
     tree.add(mode="inline")
     tree.remember(CANARY, kind="convention")
     rest(tree)

@@ -18,8 +18,7 @@ PRIVATE = ".claude/rules/yaad.md"
 def tree(world):
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("CLAUDE.md", "# Rules\n\n- Keep functions short\n")
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": "# Rules\n\n- Keep functions short\n"})
     return tree
 
 
@@ -79,8 +78,7 @@ class TestBrief:
         on_feature(tree, "Move the parser to its own module", kind="task")
         tree.remember(RETRY)
         tree.git("switch", "-q", "main")
-        tree.write("src/net.py", FIVE_TRIES)
-        tree.commit("five tries")
+        tree.commit("five tries", {"src/net.py": FIVE_TRIES})
 
         told = context.context(tree.home, tree.call)
 
@@ -117,8 +115,7 @@ def test_a_task_of_another_branch_is_counted_and_can_be_seen(tree):
 def test_a_flag_about_a_memory_of_another_branch_is_counted_and_can_be_seen(tree):
     tree.add(mode="read")
     tree.git("switch", "-q", "-c", "feature")
-    tree.write("net.py", "def retry():\n    return 3\n")
-    tree.commit("feature")
+    tree.commit("feature", {"net.py": "def retry():\n    return 3\n"})
     learned = tree.remember("Retries are three, see net.py")
     tree.git("switch", "-q", "main")
 
@@ -327,8 +324,7 @@ class TestFiles:
 
     @pytest.mark.parametrize("where", ["block", "file"])
     def test_typed_here_it_holds_here_and_reaches_the_other_files(self, tree, where):
-        tree.write("AGENTS.md", "# For agents\n\n- Run make test first\n")
-        tree.commit("for agents")
+        tree.commit("for agents", {"AGENTS.md": "# For agents\n\n- Run make test first\n"})
         tree.add(mode="inline")
         tree.remember("Always use jose for tokens", kind="convention")
         memory = on_feature(tree)

@@ -108,8 +108,7 @@ def test_a_file_that_moved_and_is_named_by_its_bare_name_is_confirmed(site):
 
 
 def test_a_rule_of_a_file_is_false_for_the_daemon_as_long_as_it_is_for_check(site):
-    site.write("CLAUDE.md", "# Rules\n\n- All calls are in `src/net.py`\n")
-    site.commit("rules")
+    site.commit("rules", {"CLAUDE.md": "# Rules\n\n- All calls are in `src/net.py`\n"})
     site.add()
     site.sync()
     remove(site)

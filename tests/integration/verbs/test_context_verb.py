@@ -1,9 +1,9 @@
 """The brief of a real work tree: what is in it, what is not, and in which order."""
 
-import pytest
+from refusals import refusal
 from verb_world import FIVE_TRIES, NET, RETRY
 
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.sessions import context as sessions_context
 from yaadwatch.workspace.workspace import Call
 
@@ -15,8 +15,7 @@ def context(tree, **fields):
 def test_a_flag_comes_first_with_the_commit_as_evidence(repo):
     repo.remember(RETRY)
     repo.remember("Always use jose for tokens", kind="convention")
-    repo.write("src/net.py", FIVE_TRIES)
-    commit = repo.commit("five tries")
+    commit = repo.commit("five tries", {"src/net.py": FIVE_TRIES})
 
     told = context(repo)
 
@@ -37,8 +36,7 @@ def test_nothing_is_told_where_nothing_is_known(repo):
 
 def test_what_the_agent_files_say_is_not_told_again(world):
     repo = world.repo()
-    repo.write("CLAUDE.md", "# Rules\n\n- Always use jose for tokens\n")
-    repo.commit("rules")
+    repo.commit("rules", {"CLAUDE.md": "# Rules\n\n- Always use jose for tokens\n"})
     repo.add()
     repo.remember("Always use jose for tokens")
     repo.remember("Never use cents as floats", kind="convention")
@@ -51,8 +49,7 @@ def test_what_the_agent_files_say_is_not_told_again(world):
 
 def test_what_this_agent_does_not_read_is_told(world):
     repo = world.repo()
-    repo.write("CLAUDE.md", "# Rules\n\n- Never log tokens\n")
-    repo.commit("rules")
+    repo.commit("rules", {"CLAUDE.md": "# Rules\n\n- Never log tokens\n"})
     repo.add(mode="read")
     repo.sync()
     repo.write(".kiro/steering/style.md", "- Always use jose for tokens\n")
@@ -70,8 +67,7 @@ def test_what_this_agent_does_not_read_is_told(world):
 
 def test_a_flag_about_what_an_agent_file_says_is_told(world):
     repo = world.repo()
-    repo.write("CLAUDE.md", f"# Rules\n\n- {RETRY}\n")
-    repo.commit("rules")
+    repo.commit("rules", {"CLAUDE.md": f"# Rules\n\n- {RETRY}\n"})
     repo.add()
     repo.move("src/net.py", "src/http.py")
 
@@ -144,7 +140,4 @@ def test_without_waiting_nothing_is_checked(repo):
 
 
 def test_a_folder_that_is_not_watched_has_no_brief(world):
-    with pytest.raises(YaadError) as raised:
-        context(world.repo("other"))
-
-    assert raised.value.code is Code.NOT_FOUND
+    assert refusal(context, world.repo("other")).code is Code.NOT_FOUND

@@ -3,10 +3,11 @@
 from datetime import timedelta
 
 import pytest
+from refusals import refusal
 from verb_world import table
 
 from yaadwatch.memory import claims, contradictions
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 
 DAY = timedelta(days=1)
 
@@ -130,10 +131,9 @@ def test_what_a_persons_file_says_is_not_forgotten_and_then_nothing_is_changed(r
     repo.add()
     _, other = torn(repo)
 
-    with pytest.raises(YaadError) as refused:
-        resolve(repo, shown(repo)[0]["id"], keep=other, forget=True)
+    error = refusal(resolve, repo, shown(repo)[0]["id"], keep=other, forget=True)
 
-    assert refused.value.code is Code.REFUSED
+    assert error.code is Code.REFUSED
     assert len(shown(repo)) == 1
     assert found(repo, settled=True)["settled"] == []
 
@@ -170,10 +170,7 @@ def test_none_is_right_and_both_claim_nothing(repo):
 def test_a_decision_is_one_of_three(repo, fields):
     torn(repo)
 
-    with pytest.raises(YaadError) as refused:
-        resolve(repo, shown(repo)[0]["id"], **fields)
-
-    assert refused.value.code is Code.BAD_REQUEST
+    assert refusal(resolve, repo, shown(repo)[0]["id"], **fields).code is Code.BAD_REQUEST
     assert len(shown(repo)) == 1
 
 
@@ -181,13 +178,9 @@ def test_only_a_side_can_be_kept_and_only_what_is_open_settled(repo):
     torn(repo)
     third = repo.remember("Pagers are off at night")
 
-    with pytest.raises(YaadError) as no_side:
-        resolve(repo, shown(repo)[0]["id"], keep=third)
-    with pytest.raises(YaadError) as not_open:
-        resolve(repo, "ffffffff", keep=third)
-
-    assert no_side.value.code is not_open.value.code is Code.NOT_FOUND
-    assert "Its sides: " in no_side.value.hint
+    error = refusal(resolve, repo, shown(repo)[0]["id"], keep=third)
+    assert error.code is refusal(resolve, repo, "ffffffff", keep=third).code is Code.NOT_FOUND
+    assert "Its sides: " in error.hint
 
 
 def test_it_goes_when_its_reason_goes(repo):
@@ -366,10 +359,7 @@ def test_a_claim_that_cannot_be_is_refused_and_nothing_is_stored(repo, fields, c
     memory = repo.remember("The API")
     words = {"subject": "api", "attribute": "port", "value": "8080"} | fields
 
-    with pytest.raises(YaadError) as refused:
-        claims.add_claim(repo.home, repo.call, id=memory, **words)
-
-    assert refused.value.code is code
+    assert refusal(claims.add_claim, repo.home, repo.call, id=memory, **words).code is code
     assert claimed(repo, all=True) == []
 
 
@@ -390,7 +380,8 @@ def test_evidence_is_not_from_a_time_to_come(repo):
     memory = repo.remember("The API port is 8080")
     tomorrow = repo.world.clock.now() + timedelta(days=1)
 
-    with pytest.raises(YaadError) as refused:
-        give(repo, memory, "api", "port", "9090", evidence_at=f"{tomorrow:%Y-%m-%dT%H:%M:%SZ}")
+    error = refusal(
+        give, repo, memory, "api", "port", "9090", evidence_at=f"{tomorrow:%Y-%m-%dT%H:%M:%SZ}"
+    )
 
-    assert refused.value.code is Code.BAD_REQUEST
+    assert error.code is Code.BAD_REQUEST

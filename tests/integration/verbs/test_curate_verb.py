@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from in_process import command
+from refusals import refusal
 from verb_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 
 from yaadwatch.db import projects
@@ -24,17 +25,9 @@ def events(tree):
         return [row[1] for row in sorted(table(db, "events"))]
 
 
-def refusal(call, *arguments, **fields):
-    with pytest.raises(YaadError) as refused:
-        call(*arguments, **fields)
-    assert refused.value.message.endswith(".")
-    return refused.value
-
-
 class TestConfirm:
     def test_a_confirmed_memory_rests_on_the_file_as_it_is(self, repo, retry):
-        repo.write("src/net.py", FIVE_TRIES)
-        commit = repo.commit("five tries")
+        commit = repo.commit("five tries", {"src/net.py": FIVE_TRIES})
         assert repo.verdict(retry) == "changed"
 
         repo.confirm(retry)
@@ -339,8 +332,7 @@ class TestForget:
         assert repo.forget(memory)["archived"]
 
     def test_a_memory_that_another_work_tree_says_names_that_place(self, repo):
-        repo.write("CLAUDE.md", "- See src/net.py\n")
-        repo.commit("rules")
+        repo.commit("rules", {"CLAUDE.md": "- See src/net.py\n"})
         repo.git("worktree", "add", "-q", str(repo.path.parent / "linked"), "-b", "topic")
         linked = Tree(repo.world, repo.path.parent / "linked")
         linked.add()
@@ -356,8 +348,7 @@ class TestForget:
 
     def test_restoring_brings_it_back_and_the_next_check_judges_it(self, repo, retry):
         repo.forget(retry)
-        repo.write("src/net.py", FIVE_TRIES)
-        repo.commit("five tries")
+        repo.commit("five tries", {"src/net.py": FIVE_TRIES})
         assert repo.verdict(retry) == "fresh"
 
         answer = repo.restore(retry)
@@ -502,8 +493,7 @@ class TestNaming:
 
 class TestShow:
     def test_everything_about_a_memory_is_shown(self, repo, retry):
-        repo.write("src/net.py", FIVE_TRIES)
-        repo.commit("five tries")
+        repo.commit("five tries", {"src/net.py": FIVE_TRIES})
         repo.check()
 
         shown = repo.show(retry)

@@ -19,14 +19,11 @@ def broken(repo, id):
 @pytest.fixture
 def both(repo):
     """Two memories of two commits; of the second one the value changed since."""
-    repo.write("src/limits.py", "MAX_RETRIES = 3\n")
-    first = repo.commit("limits")
+    first = repo.commit("limits", {"src/limits.py": "MAX_RETRIES = 3\n"})
     limits = repo.remember(LIMITS)
-    repo.write("src/times.py", "TIMES = 3\n")
-    repo.commit("times")
+    repo.commit("times", {"src/times.py": "TIMES = 3\n"})
     times = repo.remember(TIMES)
-    repo.write("src/times.py", "TIMES = 4\n")
-    repo.commit("four")
+    repo.commit("four", {"src/times.py": "TIMES = 4\n"})
     return repo, first, limits, times
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from refusals import refusal
 from verb_world import TABLES, table
 
 from yaadwatch.model.errors import Code, YaadError
@@ -57,9 +58,7 @@ def test_deleting_what_is_not_there_is_no_error(repo):
 def test_what_is_not_named_exactly_is_not_deleted(repo):
     one, _ = repo.remember("Pagers are off at night"), repo.remember("Alarms are on by day")
 
-    with pytest.raises(YaadError) as refused:
-        delete(repo, one[:4])
-    assert refused.value.code is Code.CONFLICT
+    assert refusal(delete, repo, one[:4]).code is Code.CONFLICT
     assert len(repo.memories()) == 2
 
 
@@ -81,8 +80,7 @@ def test_deleting_again_deletes_nothing_that_begins_alike(repo, others):
 
 def test_what_a_persons_own_file_says_is_not_deleted(world):
     repo = world.repo()
-    repo.write("CLAUDE.md", f"# Rules\n\n- {RULE}\n")
-    repo.commit("rules")
+    repo.commit("rules", {"CLAUDE.md": f"# Rules\n\n- {RULE}\n"})
     repo.add()
     with repo.db() as db:
         found = db.read(lambda conn: conn.execute("SELECT node FROM provenance").get)
@@ -95,8 +93,7 @@ def test_what_a_persons_own_file_says_is_not_deleted(world):
 
 def test_what_stands_in_a_block_leaves_it_first_and_old_bytes_do_not_bring_it_back(world):
     repo = world.repo()
-    repo.write("CLAUDE.md", "# Rules\n\n- Run the linter before you push\n")
-    repo.commit("rules")
+    repo.commit("rules", {"CLAUDE.md": "# Rules\n\n- Run the linter before you push\n"})
     repo.add(mode="inline")
     found = repo.remember(RULE, kind="convention")
     repo.sync()

@@ -9,8 +9,7 @@ JOSE = "jose (npm package)"
 
 @pytest.fixture
 def shop(repo):
-    repo.write("package.json", '{"dependencies": {"jose": "^5"}}')
-    repo.commit("uses jose")
+    repo.commit("uses jose", {"package.json": '{"dependencies": {"jose": "^5"}}'})
     return repo
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import apsw
 import pytest
+from refusals import refusal
 from verb_world import every_byte_below, table
 
 from yaadwatch import places
@@ -71,9 +72,7 @@ def test_no_byte_of_it_is_left_in_any_file(repo, world):
         assert {row[4] for row in about} == {"{}"}
         assert about[-1][1] == "node.erased"
         assert db.read(database.get_meta, gaps.UNSCRUBBED) is None
-    with pytest.raises(YaadError) as gone:
-        repo.show(memory)
-    assert gone.value.code is Code.NOT_FOUND
+    assert refusal(repo.show, memory).code is Code.NOT_FOUND
 
 
 def test_a_rewritten_backup_has_everything_else(repo, world):
@@ -327,17 +326,15 @@ def test_what_a_persons_file_says_is_refused_with_the_place(repo):
     with repo.db() as db:
         memory = next(row[1] for row in table(db, "nodes") if row[5] == SECRET)
 
-    with pytest.raises(YaadError) as refused:
-        erase(repo, memory)
+    error = refusal(erase, repo, memory)
 
-    assert refused.value.code is Code.REFUSED
-    assert "CLAUDE.md (line 3)" in refused.value.message
+    assert error.code is Code.REFUSED
+    assert "CLAUDE.md (line 3)" in error.message
     assert repo.show(memory)["text"] == SECRET
 
 
 def test_one_that_stands_in_blocks_is_taken_out_of_them_first(repo, world):
-    repo.write("CLAUDE.md", "# Rules\n\n- Written by a person\n")
-    repo.commit("rules")
+    repo.commit("rules", {"CLAUDE.md": "# Rules\n\n- Written by a person\n"})
     repo.add(mode="inline")
     memory = repo.remember(SECRET, kind="convention")
     repo.sync()
@@ -424,8 +421,7 @@ def test_short_words_are_erased_and_their_like_inside_other_words_is_not(repo):
 
 
 def test_files_that_only_it_was_about_are_erased_with_it(repo):
-    repo.write("src/wolkenkuckuck.py", "x = 1\n")
-    repo.commit("two")
+    repo.commit("two", {"src/wolkenkuckuck.py": "x = 1\n"})
     memory = repo.remember("Quuxbertha wrote src/wolkenkuckuck.py for the Zanzibarstrasse")
 
     erase(repo, memory)
@@ -582,11 +578,10 @@ def test_a_rule_of_the_store_that_forbids_it_is_told_in_words(repo):
             )
         )
 
-    with pytest.raises(YaadError) as refused:
-        erase(repo, memory)
+    error = refusal(erase, repo, memory)
 
-    assert refused.value.code is Code.UNAVAILABLE
-    assert "events.body" in refused.value.message
+    assert error.code is Code.UNAVAILABLE
+    assert "events.body" in error.message
     assert repo.show(memory)["text"] == SECRET
 
 
@@ -631,9 +626,7 @@ def test_what_is_on_its_way_in_or_out_goes(repo):
     assert erase(repo, memory)["remains"] == []
 
     assert not begun.folder.exists()
-    with pytest.raises(YaadError) as gone:
-        exporting.find(begun.id)
-    assert gone.value.code is Code.NOT_FOUND
+    assert refusal(exporting.find, begun.id).code is Code.NOT_FOUND
 
 
 def test_a_first_sentence_that_others_begin_with_too_stays_theirs(repo):

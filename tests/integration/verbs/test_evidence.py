@@ -179,11 +179,9 @@ def test_what_nothing_ever_looks_at_fades_while_what_holds_stays(repo, world):
 
 
 def test_where_git_has_lost_what_was_committed_it_is_not_known_whether_it_is_committed(repo):
-    repo.write("src/limits.py", "MAX_RETRIES = 3\n")
-    repo.commit("limits")
+    repo.commit("limits", {"src/limits.py": "MAX_RETRIES = 3\n"})
     repo.remember("The limit lives in `src/limits.py`; `MAX_RETRIES` is 3.")
-    repo.write("src/limits.py", "# of each call\nMAX_RETRIES = 3\n")
-    repo.commit("a comment")
+    repo.commit("a comment", {"src/limits.py": "# of each call\nMAX_RETRIES = 3\n"})
     repo.write("src/limits.py", "MAX_RETRIES = 5\n")
     blob = repo.git("rev-parse", "HEAD:src/limits.py").strip()
     place = repo.path / ".git" / "objects" / blob[:2] / blob[2:]

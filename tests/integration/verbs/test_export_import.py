@@ -645,7 +645,6 @@ def test_the_file_the_memories_rest_on_is_watched_after_an_import(full):
         )
     assert there.verdict(node) in ("fresh", "unknown")
 
-    there.write("src/net.py", NET.replace("fetch_with_retry", "fetch"))
-    there.commit("gone")
+    there.commit("gone", {"src/net.py": NET.replace("fetch_with_retry", "fetch")})
 
     assert there.verdict(node) != "fresh"

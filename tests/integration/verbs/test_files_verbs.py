@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from refusals import refusal
 from verb_world import prepared
 
 from bridges.rules import FIRST
@@ -19,9 +20,7 @@ RULE = "Always use jose for tokens"
 @prepared
 def tree(world):
     tree = world.repo()
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     tree.add(mode="inline")
     return tree
 
@@ -68,9 +67,7 @@ class TestList:
         assert not (tree.path / FIRST).exists()
 
     def test_a_folder_that_is_not_watched_is_one_clear_error(self, world):
-        with pytest.raises(YaadError) as caught:
-            files.files(world.home, world.repo("other").call)
-        assert caught.value.code is Code.NOT_FOUND
+        assert refusal(files.files, world.home, world.repo("other").call).code is Code.NOT_FOUND
 
 
 class TestDiff:
@@ -197,10 +194,9 @@ class TestAdoptAndRelease:
 
     def test_what_is_no_agent_file_is_one_clear_error(self, tree):
         for verb in (files.files_adopt, files.files_release):
-            with pytest.raises(YaadError) as caught:
-                ask(tree, verb, path="README.md")
-            assert caught.value.code is Code.NOT_FOUND
-            assert "README.md" in caught.value.message
+            error = refusal(ask, tree, verb, path="README.md")
+            assert error.code is Code.NOT_FOUND
+            assert "README.md" in error.message
 
     def test_a_damaged_block_stops_the_release_and_nothing_changes(self, tree):
         tree.remember(RULE, kind="convention")
@@ -255,9 +251,7 @@ class TestRestore:
 
     def test_a_copy_that_is_not_kept_is_one_clear_error(self, tree):
         for given in ({"path": "CLAUDE.md"}, {"path": "nothing.md"}):
-            with pytest.raises(YaadError) as caught:
-                ask(tree, files.files_restore, **given)
-            assert caught.value.code is Code.NOT_FOUND
+            assert refusal(ask, tree, files.files_restore, **given).code is Code.NOT_FOUND
         tree.remember(RULE, kind="convention")
         ask(tree, files.files_sync)
         shutil.rmtree(tree.store.parent / "snapshots")
@@ -330,8 +324,7 @@ class TestAnnounced:
 
     def test_nothing_is_written_where_the_branch_has_no_block(self, world):
         tree = world.repo()
-        tree.write("CLAUDE.md", CLAUDE)
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": CLAUDE})
         tree.add()
         tree.sync()
 

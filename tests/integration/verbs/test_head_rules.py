@@ -55,8 +55,7 @@ def alive(tree):
 def test_commits_of_other_files_do_not_matter(tree):
     commit(tree, C, ANN)
     for number in range(3):
-        tree.write("other.txt", str(number))
-        tree.commit("other work")
+        tree.commit("other work", {"other.txt": str(number)})
 
     assert alive(tree) == {ANN}
 

@@ -70,8 +70,7 @@ def test_a_hint_about_the_new_place_of_a_moved_file_is_one_about_the_memory(repo
 def test_any_hint_after_head_moved_checks_everything(repo):
     memory = repo.remember()
     repo.check()
-    repo.write("src/net.py", FIVE_TRIES)
-    repo.commit("five tries")
+    repo.commit("five tries", {"src/net.py": FIVE_TRIES})
 
     repo.check_tree(frozenset({"notes.md"}))
 
@@ -151,8 +150,7 @@ FOLDER, PATTERN = "Everything that retries is in `src/`", "Settings are in `*.to
 @pytest.fixture
 def resting(repo, world):
     """Memories of a folder and of a pattern, judged."""
-    repo.write("app.toml", "a = 1\n")
-    repo.commit("settings")
+    repo.commit("settings", {"app.toml": "a = 1\n"})
     world.clock.advance(timedelta(seconds=10))
     ids = [repo.remember(FOLDER), repo.remember(PATTERN)]
     assert repo.check_tree().judged == 2
@@ -200,8 +198,7 @@ def test_what_was_judged_for_another_file_while_its_folder_was_away_is_judged_ag
 
 def test_what_comes_back_beside_what_stood_all_the_time_is_judged(repo, resting):
     """Two patterns of one place: that one of them stands says nothing of the other."""
-    repo.write("app.cfg", "[a]\n")
-    repo.commit("more settings")
+    repo.commit("more settings", {"app.cfg": "[a]\n"})
     both = repo.remember("Older settings are in `*.cfg`")
     repo.check()
     (repo.path / "app.cfg").unlink()

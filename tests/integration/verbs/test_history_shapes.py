@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 import pytest
+from refusals import refusal
 from verb_world import FIVE_TRIES, NET, RETRY, Tree, prepared
 
 from yaadwatch.model.errors import Code, YaadError
@@ -41,10 +42,8 @@ def collect_garbage(tree):
 def both(world):
     """A repository with Python and Go, three commits deep, and a memory of each."""
     repo = world.repo("both")
-    repo.write("src/net.go", GO)
-    repo.commit("go")
-    repo.write("readme.md", "Hello.\n")
-    repo.commit("readme")
+    repo.commit("go", {"src/net.go": GO})
+    repo.commit("readme", {"readme.md": "Hello.\n"})
     repo.add()
     return repo, (repo.remember(), repo.remember(GO_RETRY))
 
@@ -159,8 +158,7 @@ class TestManyCommitsOfOneFile:
     )
     def test_the_limit_is_named_and_no_other_commit_blamed(self, both, at, path, old, text, mark):
         repo, memories = both
-        repo.write(path, text)
-        repo.commit("the change")
+        repo.commit("the change", {path: text})
         self.edited_often(repo, path, text, mark)
 
         flag = repo.flag_of(memories[at])
@@ -176,18 +174,15 @@ class TestManyCommitsOfOneFile:
     def test_a_change_among_the_newest_is_named(self, both):
         repo, memories = both
         self.edited_often(repo, "src/net.py", NET, "#")
-        repo.write("src/net.py", FIVE_TRIES)
-        repo.commit("the change")
+        repo.commit("the change", {"src/net.py": FIVE_TRIES})
 
         assert subjects(repo.flag_of(memories[0])) == ["the change"]
 
     def test_of_two_changes_the_older_one_is_not_put_on_another_commit(self, both):
         repo, memories = both
-        repo.write("src/net.py", FOUR_TRIES)
-        repo.commit("four")
+        repo.commit("four", {"src/net.py": FOUR_TRIES})
         self.edited_often(repo, "src/net.py", FOUR_TRIES, "#")
-        repo.write("src/net.py", FIVE_TRIES)
-        repo.commit("five")
+        repo.commit("five", {"src/net.py": FIVE_TRIES})
 
         assert subjects(repo.flag_of(memories[0])) == ["five"]
 
@@ -282,8 +277,7 @@ class TestLongWithFolders:
         repo, memory = tools
         TestManyCommitsOfOneFile.edited_often(repo, "tools/hand/saw.txt", "saw", "#")
         repo.git("checkout", "-q", "-b", "side", "HEAD~1")
-        repo.write("side.txt", "side\n")
-        repo.commit("side")
+        repo.commit("side", {"side.txt": "side\n"})
         repo.git("checkout", "-q", "main")
         repo.git("merge", "-q", "--no-ff", "--no-commit", "side")
         repo.git("rm", "-rqf", "tools")
@@ -307,8 +301,7 @@ class TestFoldersOnTheirWay:
         repo, _ = both
         for name in self.NAMES:
             repo.write(f"tools/hand/{name}", f"{name}\n" * 30)
-        repo.write("apps/shared/keep.txt", "kept\n" * 30)
-        repo.commit("tools")
+        repo.commit("tools", {"apps/shared/keep.txt": "kept\n" * 30})
         return repo, repo.remember("What one holds in a hand is in tools/hand/")
 
     def taken(self, repo, old, new):
@@ -377,27 +370,22 @@ class TestFoldersOnTheirWay:
 
 def merged_back(repo, look):
     """The merge has what the side has that did not change it."""
-    repo.write("src/net.py", FOUR_TRIES)
-    repo.commit("four tries")
+    repo.commit("four tries", {"src/net.py": FOUR_TRIES})
     repo.git("branch", "side")
-    repo.write("src/net.py", FIVE_TRIES)
-    repo.commit("five tries")
+    repo.commit("five tries", {"src/net.py": FIVE_TRIES})
     look()
     repo.git("switch", "-q", "side")
     repo.commit("elsewhere")
     repo.git("switch", "-q", "main")
     repo.git("merge", "-q", "--no-commit", "--no-ff", "side")
-    repo.write("src/net.py", FOUR_TRIES)
-    repo.commit("both sides")
+    repo.commit("both sides", {"src/net.py": FOUR_TRIES})
 
 
 def merged_away(repo, look):
     """What was checked out is the other side of a merge, which has nothing of it."""
-    repo.write("src/net.py", FOUR_TRIES)
-    repo.commit("four tries")
+    repo.commit("four tries", {"src/net.py": FOUR_TRIES})
     repo.git("switch", "-q", "-c", "topic")
-    repo.write("src/net.py", FIVE_TRIES)
-    repo.commit("five tries")
+    repo.commit("five tries", {"src/net.py": FIVE_TRIES})
     look()
     repo.git("switch", "-q", "main")
     repo.commit("elsewhere")
@@ -405,16 +393,13 @@ def merged_away(repo, look):
 
 
 def merged_with_another_history(repo, look):
-    repo.write("src/net.py", FIVE_TRIES)
-    repo.commit("five tries")
+    repo.commit("five tries", {"src/net.py": FIVE_TRIES})
     look()
     repo.git("switch", "-q", "--orphan", "other")
-    repo.write("src/net.py", FOUR_TRIES)
-    repo.commit("four tries")
+    repo.commit("four tries", {"src/net.py": FOUR_TRIES})
     repo.git("switch", "-q", "main")
     repo.git("merge", "-q", "--allow-unrelated-histories", "other", check=False)
-    repo.write("src/net.py", FOUR_TRIES)
-    repo.commit("both")
+    repo.commit("both", {"src/net.py": FOUR_TRIES})
 
 
 class TestTooMuch:
@@ -511,10 +496,8 @@ class TestRewritten:
     def test_squashing_tells_of_the_one_commit_that_is_left(self, both):
         repo, (python, _) = both
         base = repo.head()
-        repo.write("src/net.py", NET.replace("tries=3", "tries=4"))
-        repo.commit("four tries")
-        repo.write("src/net.py", FIVE_TRIES)
-        repo.commit("five tries")
+        repo.commit("four tries", {"src/net.py": NET.replace("tries=3", "tries=4")})
+        repo.commit("five tries", {"src/net.py": FIVE_TRIES})
         assert subjects(repo.flag_of(python)) == ["four tries", "five tries"]
 
         repo.git("reset", "-q", "--soft", base)
@@ -525,11 +508,9 @@ class TestRewritten:
     def test_a_rebase_under_way_is_judged_as_it_stands(self, both):
         repo, (python, _) = both
         repo.git("switch", "-q", "-c", "topic")
-        repo.write("src/net.py", FIVE_TRIES)
-        repo.commit("five tries")
+        repo.commit("five tries", {"src/net.py": FIVE_TRIES})
         repo.git("switch", "-q", "main")
-        repo.write("src/net.py", NET.replace("tries=3", "tries=9"))
-        repo.commit("nine tries")
+        repo.commit("nine tries", {"src/net.py": NET.replace("tries=3", "tries=9")})
         repo.git("switch", "-q", "topic")
 
         repo.git("rebase", "-q", "main", check=False)
@@ -553,9 +534,7 @@ class TestShallow:
     def test_what_was_remembered_before_the_cut_is_right_or_unknown(self, shallow):
         clone, source = shallow
         memories = clone.remember(), clone.remember(GO_RETRY)
-        source.write("src/net.py", FIVE_TRIES)
-        source.write("src/net.go", GO_FIVE)
-        source.commit("five tries")
+        source.commit("five tries", {"src/net.py": FIVE_TRIES, "src/net.go": GO_FIVE})
         source.commit("later")
 
         clone.git("fetch", "-q", "--depth=1", "origin", "main")
@@ -585,8 +564,7 @@ class TestShallow:
     def test_deepening_changes_no_verdict_and_finds_the_commit(self, shallow):
         clone, source = shallow
         memory = clone.remember()
-        source.write("src/net.py", FIVE_TRIES)
-        source.commit("five tries")
+        source.commit("five tries", {"src/net.py": FIVE_TRIES})
         source.commit("later")
         clone.git("fetch", "-q", "--depth=1", "origin", "main")
         clone.git("reset", "-q", "--hard", "FETCH_HEAD")
@@ -632,8 +610,7 @@ class TestPartial:
         clone, source = partial
         memory = clone.remember(GO_RETRY)
         blob = clone.git("rev-parse", "HEAD:src/net.go").strip()
-        source.write("src/net.go", GO.replace("x + 1", "x + 2"))
-        source.commit("elsewhere")
+        source.commit("elsewhere", {"src/net.go": GO.replace("x + 1", "x + 2")})
         clone.git("pull", "-q")
         assert clone.verdict(memory) == "fresh"
 
@@ -672,9 +649,7 @@ class TestSparse:
     @pytest.mark.parametrize("place", ["src/", "src/*.py", "src/deep/"])
     def test_a_folder_or_a_pattern_of_what_is_not_checked_out_stands(self, both, place):
         repo, _ = both
-        repo.write("src/deep/more.py", "more = 1\n")
-        repo.write("docs/all.md", "All of it.\n")
-        repo.commit("more")
+        repo.commit("more", {"src/deep/more.py": "more = 1\n", "docs/all.md": "All of it.\n"})
         memory = repo.remember(f"Everything that retries is in `{place}`")
         for way in (
             ("--no-cone", "/docs/"),
@@ -695,9 +670,7 @@ class TestSparse:
     def test_it_is_judged_by_what_the_commit_has(self, both):
         repo, memories = both
         repo.git("switch", "-q", "-c", "topic")
-        repo.write("src/net.py", FIVE_TRIES)
-        repo.write("src/net.go", GO_FIVE)
-        repo.commit("five tries")
+        repo.commit("five tries", {"src/net.py": FIVE_TRIES, "src/net.go": GO_FIVE})
         repo.git("switch", "-q", "main")
         repo.git("sparse-checkout", "set", "--no-cone", "/readme.md")
         assert verdicts(repo, memories) == ["fresh", "fresh"]
@@ -771,8 +744,7 @@ class TestSubmodule:
     def test_another_commit_of_it_is_a_change(self, outer):
         repo, memory = outer
         inner = Tree(repo.world, repo.path / "lib")
-        inner.write("src/net.py", FIVE_TRIES)
-        inner.commit("five tries")
+        inner.commit("five tries", {"src/net.py": FIVE_TRIES})
         repo.commit("newer lib")
 
         assert repo.verdict(memory) == "changed"
@@ -827,8 +799,7 @@ class TestSubmodule:
 class TestHead:
     def test_a_detached_head_is_judged_like_a_branch_and_has_none(self, both):
         repo, (python, _) = both
-        repo.write("src/net.py", FIVE_TRIES)
-        commit = repo.commit("five tries")
+        commit = repo.commit("five tries", {"src/net.py": FIVE_TRIES})
         repo.git("checkout", "-q", commit)
 
         flag = repo.flag_of(python)
@@ -874,8 +845,7 @@ class TestBare:
         one.add()
         memory = one.remember()
 
-        two.write("src/net.py", FIVE_TRIES)
-        two.commit("five tries")
+        two.commit("five tries", {"src/net.py": FIVE_TRIES})
 
         assert one.verdict(memory) == "fresh"
         assert subjects(two.flag_of(memory)) == ["five tries"]
@@ -893,9 +863,7 @@ class TestFormats:
                 return None
             if not (tree.path / ".git").exists():
                 return None
-            tree.write("src/net.py", NET)
-            tree.write("src/net.go", GO)
-            tree.commit("one")
+            tree.commit("one", {"src/net.py": NET, "src/net.go": GO})
             tree.add()
             return tree
 
@@ -908,9 +876,7 @@ class TestFormats:
 
         repo.write("src/net.go", GO.replace("x + 1", "x + 2"))
         assert verdicts(repo, memories) == ["fresh", "fresh"]
-        repo.write("src/net.py", FIVE_TRIES)
-        repo.write("src/net.go", GO_FIVE)
-        repo.commit("five tries")
+        repo.commit("five tries", {"src/net.py": FIVE_TRIES, "src/net.go": GO_FIVE})
 
         assert [subjects(repo.flag_of(memory)) for memory in memories] == [["five tries"]] * 2
         repo.git("mv", "src", "lib")
@@ -923,8 +889,7 @@ class TestFormats:
         repo = made("--ref-format=reftable")
         if repo is not None:
             memory = repo.remember()
-            repo.write("src/net.py", FIVE_TRIES)
-            repo.commit("five tries")
+            repo.commit("five tries", {"src/net.py": FIVE_TRIES})
             assert subjects(repo.flag_of(memory)) == ["five tries"]
             return
         # This git knows no such references. What it would find is a HEAD that leads nowhere.
@@ -938,7 +903,6 @@ class TestFormats:
         (repo.path / ".git/reftable/tables.list").write_text("")
         repo.write("src/net.py", FIVE_TRIES)
 
-        with pytest.raises(YaadError) as refused:
-            repo.verdict(memory)
-        assert refused.value.code is Code.UNAVAILABLE
-        assert "extension" in refused.value.message
+        error = refusal(repo.verdict, memory)
+        assert error.code is Code.UNAVAILABLE
+        assert "extension" in error.message

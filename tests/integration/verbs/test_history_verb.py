@@ -1,8 +1,8 @@
 """Every version is there with who and why, and any of them can be had again."""
 
-import pytest
+from refusals import refusal
 
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.remember import curate, history, remember
 from yaadwatch.workspace.workspace import Call
 
@@ -93,11 +93,10 @@ def test_a_version_that_is_not_there_is_told_with_those_that_are(repo):
     memory = repo.remember("The cache holds 12 entries")
     repo.pin(memory)
 
-    with pytest.raises(YaadError) as missing:
-        restore(repo, memory, 7)
+    error = refusal(restore, repo, memory, 7)
 
-    assert missing.value.code is Code.NOT_FOUND
-    assert "has no version 7; it has 1 to 2" in missing.value.message
+    assert error.code is Code.NOT_FOUND
+    assert "has no version 7; it has 1 to 2" in error.message
     assert repo.show(memory)["version"] == 2
 
 
@@ -106,10 +105,7 @@ def test_words_that_another_memory_has_now_are_a_conflict(repo):
     repo.edit(memory, "The cache holds 16 entries")
     repo.remember("The cache holds 12 entries")
 
-    with pytest.raises(YaadError) as clash:
-        restore(repo, memory, 1)
-
-    assert clash.value.code is Code.CONFLICT
+    assert refusal(restore, repo, memory, 1).code is Code.CONFLICT
     assert repo.show(memory)["text"] == "The cache holds 16 entries"
 
 
@@ -119,11 +115,10 @@ def test_what_a_persons_file_says_is_reworded_there_only(repo):
     repo.write("CLAUDE.md", "- The cache holds 16 entries\n")
     repo.add()
 
-    with pytest.raises(YaadError) as refused:
-        restore(repo, memory, 1)
+    error = refusal(restore, repo, memory, 1)
 
-    assert refused.value.code is Code.REFUSED
-    assert "CLAUDE.md" in refused.value.message
+    assert error.code is Code.REFUSED
+    assert "CLAUDE.md" in error.message
 
 
 def test_each_version_names_its_author_in_the_same_words_as_the_memory(repo):

@@ -1,10 +1,11 @@
 """A text is proposed only when nothing but the place changed; a change outlives `reanchor`."""
 
 import pytest
+from refusals import refusal
 from verb_world import FIVE_TRIES, NET, RETRY
 
 from yaadwatch.cli import offline
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.sessions import context
 
 TRIES = "Downloads are tried three times, in src/net.py"
@@ -17,8 +18,7 @@ def proposed(tree, id):
 
 
 def renamed_and_changed(tree):
-    tree.write("src/net.py", FIVE_TRIES)
-    tree.commit("Try five times")
+    tree.commit("Try five times", {"src/net.py": FIVE_TRIES})
     tree.git("mv", "src/net.py", "src/http.py")
     tree.commit("Rename net")
 
@@ -37,9 +37,7 @@ class TestText:
         ],
     )
     def test_a_word_that_a_moved_folder_is_called_by_stays_a_word(self, repo, text, new):
-        repo.write("store/a.txt", "one\n")
-        repo.write("store/b.txt", "two\n")
-        repo.commit("store")
+        repo.commit("store", {"store/a.txt": "one\n", "store/b.txt": "two\n"})
         memory = repo.remember(text)
 
         repo.write("internal/c.txt", "three\n")
@@ -67,13 +65,11 @@ class TestText:
         assert proposed(repo, memory)["text"] is None
 
     def test_settings_that_moved_and_changed_are_proposed_by_place_only(self, repo):
-        repo.write("conf/app.yaml", SETTINGS)
-        repo.commit("settings")
+        repo.commit("settings", {"conf/app.yaml": SETTINGS})
         memory = repo.remember("Three retries are set in conf/app.yaml")
 
         repo.git("mv", "conf/app.yaml", "conf/main.yaml")
-        repo.write("conf/main.yaml", SETTINGS.replace("3", "5"))
-        repo.commit("more retries")
+        repo.commit("more retries", {"conf/main.yaml": SETTINGS.replace("3", "5")})
 
         assert proposed(repo, memory) == {
             "path": "conf/main.yaml",
@@ -98,8 +94,7 @@ class TestText:
 
     @pytest.mark.parametrize("body", ["x + 3", "x + 5"])
     def test_a_definition_without_a_grammar_is_compared_line_by_line(self, repo, body):
-        repo.write("src/Net.scala", SCALA + "\nobject Rest\n")
-        repo.commit("scala")
+        repo.commit("scala", {"src/Net.scala": SCALA + "\nobject Rest\n"})
         memory = repo.remember("`fetchIt()` in src/Net.scala adds three")
 
         repo.write("src/Net.scala", "object Rest\n")
@@ -111,13 +106,11 @@ class TestText:
 
     def test_imports_and_relative_paths_that_follow_the_move_are_no_change(self, repo):
         source = "import { a } from './a'\n\nexport const limit = 3\nload('./data.json')\n"
-        repo.write("src/net.ts", source)
-        repo.commit("net")
+        repo.commit("net", {"src/net.ts": source})
         memory = repo.remember("The limit is set in src/net.ts")
 
         repo.move("src/net.ts", "src/http/net.ts")
-        repo.write("src/http/net.ts", source.replace("'./", "'../"))
-        repo.commit("move")
+        repo.commit("move", {"src/http/net.ts": source.replace("'./", "'../")})
 
         assert proposed(repo, memory)["text"] == "The limit is set in src/http/net.ts"
 
@@ -138,14 +131,11 @@ class TestText:
         ],
     )
     def test_what_is_said_of_all_in_a_folder_that_moved_is_proposed_by_place_only(self, repo, said):
-        repo.write("tools/a.py", NET)
-        repo.write("tools/data.json", "{}\n")
-        repo.commit("tools")
+        repo.commit("tools", {"tools/a.py": NET, "tools/data.json": "{}\n"})
         memory = repo.remember(said)
 
         repo.git("mv", "tools", "lib")
-        repo.write("lib/b.py", FIVE_TRIES)
-        repo.commit("a library")
+        repo.commit("a library", {"lib/b.py": FIVE_TRIES})
 
         suggestion = proposed(repo, memory)
         assert suggestion["text"] is None
@@ -160,8 +150,7 @@ class TestText:
         ],
     )
     def test_what_is_said_of_the_folder_itself_has_its_new_place(self, repo, said):
-        repo.write("tools/a.py", NET)
-        repo.commit("tools")
+        repo.commit("tools", {"tools/a.py": NET})
         memory = repo.remember(said)
 
         repo.git("mv", "tools", "lib")
@@ -182,8 +171,7 @@ class TestShown:
         assert "would be true" not in told
 
     def test_check_proposes_no_text_either(self, repo):
-        repo.write("CLAUDE.md", f"# Rules\n\n- {TRIES}, by `fetch_with_retry`\n")
-        repo.commit("rules")
+        repo.commit("rules", {"CLAUDE.md": f"# Rules\n\n- {TRIES}, by `fetch_with_retry`\n"})
         renamed_and_changed(repo)
 
         (found,) = offline.check(repo.path, base="HEAD~2")["false"]
@@ -223,8 +211,7 @@ class TestReanchor:
         renamed_and_changed(repo)
         repo.reanchor(memory)
 
-        repo.write("src/http.py", NET)
-        repo.commit("three again")
+        repo.commit("three again", {"src/http.py": NET})
 
         assert repo.verdict(memory) == "fresh"
 
@@ -252,9 +239,8 @@ class TestReanchor:
             assert answer["reanchored"] == []
             assert "changed meanwhile" in answer["skipped"][0]["reason"]
         else:
-            with pytest.raises(YaadError) as refused:
-                repo.reanchor(memory)
-            assert refused.value.code is Code.CONFLICT
-            assert "Nothing was changed" in refused.value.message
+            error = refusal(repo.reanchor, memory)
+            assert error.code is Code.CONFLICT
+            assert "Nothing was changed" in error.message
         assert repo.verdict(memory) == "moved"
         assert repo.reanchor(memory)["reanchored"][0]["path"] == "src/web.py"

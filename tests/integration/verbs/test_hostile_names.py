@@ -51,8 +51,7 @@ def flagged(request, world):
 
     def act(name):
         if request.param == "gone from there":
-            repo.write(name, NET)
-            repo.commit("first")
+            repo.commit("first", {name: NET})
             symbols, text = ["fetch_with_retry"], "Always fetch with fetch_with_retry"
             (repo.path / "src" / "net.py").unlink()
             repo.commit("only there")
@@ -99,8 +98,7 @@ def _is_rules_file(path):
 @each_name
 def test_what_rests_on_a_file_and_what_a_session_did_is_told_with_its_name_as_data(repo, name):
     agent = Call(folder=repo.path, origin="agent:claude", session="1")
-    repo.write(name, NET)
-    repo.commit("first")
+    repo.commit("first", {name: NET})
     repo.remember("Always fetch with care", kind="convention", files=[name])
 
     blast = news.session_touched(repo.home, agent, paths=[str(repo.path / name)])
@@ -117,8 +115,7 @@ def test_where_a_statement_was_read_is_told_as_a_name(name):
 
 @each_name
 def test_a_page_of_a_memory_with_such_a_file_has_no_line_of_its_own_from_it(repo, name):
-    repo.write(name, NET)
-    repo.commit("first")
+    repo.commit("first", {name: NET})
     repo.remember("Always fetch with care", kind="convention", files=[name])
 
     with repo.db() as db:

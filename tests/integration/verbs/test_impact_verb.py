@@ -4,10 +4,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from refusals import refusal_with_hint as refusal
 from verb_world import FIVE_TRIES, NET, RETRY, Tree, table
 
 from yaadwatch.db import nodes
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.model.settings import IMPACT_NODES_MAX
 from yaadwatch.recall import recall
 from yaadwatch.sessions import context
@@ -27,14 +28,6 @@ def alarm(repo, retry):
     found = repo.remember(ALARM)
     repo.link(found, "depends_on", retry)
     return found
-
-
-def refusal(call, *arguments, **fields):
-    with pytest.raises(YaadError) as refused:
-        call(*arguments, **fields)
-    assert refused.value.message.endswith(".")
-    assert refused.value.hint
-    return refused.value
 
 
 class TestStale:
@@ -234,8 +227,7 @@ class TestImpact:
         assert answer["symbols"] == ["fetch_with_retry"]
 
     def test_a_name_inside_a_type_is_found_by_its_last_part(self, repo):
-        repo.write("box.py", "class Box:\n    def weigh(self):\n        return 1\n")
-        repo.commit("a box")
+        repo.commit("a box", {"box.py": "class Box:\n    def weigh(self):\n        return 1\n"})
         found = repo.remember("`Box.weigh` in box.py counts in grams")
 
         for asked in ("box.py:Box.weigh", "box.py:weigh"):

@@ -79,18 +79,15 @@ def test_rule_that_passes_every_target_on_raises_nothing(repo, rule):
     ids=["comma", "half", "conflict", "deep"],
 )
 def test_package_that_is_no_json_at_the_moment_has_lost_no_script(repo, broken):
-    repo.write("package.json", '{"scripts": {"build": "vite", "lint": "eslint"}}')
-    repo.commit("before")
+    repo.commit("before", {"package.json": '{"scripts": {"build": "vite", "lint": "eslint"}}'})
     memory = repo.remember("Run `npm run build` first")
 
-    repo.write("package.json", broken)
-    repo.commit("half of it")
+    repo.commit("half of it", {"package.json": broken})
     found = repo.stale(all=True)
 
     assert found["stale"] == []
     assert "does not parse as JSON" in found["unknown"][0]["reason"]
-    repo.write("package.json", '{"scripts": {"lint": "eslint"}}')
-    repo.commit("drop it")
+    repo.commit("drop it", {"package.json": '{"scripts": {"lint": "eslint"}}'})
     flag = repo.flag_of(memory)
     assert flag["verdict"] == "gone"
     assert [row["commit"]["subject"] for row in flag["evidence"]] == ["drop it"]

@@ -258,8 +258,7 @@ def test_a_batch_with_one_mistake_stores_nothing(repo, nodes, edges, told):
 
 def test_what_a_persons_own_file_says_gets_no_other_words(world):
     repo = world.repo()
-    repo.write("CLAUDE.md", "# Rules\n\n- Always run the linter before you push\n")
-    repo.commit("rules")
+    repo.commit("rules", {"CLAUDE.md": "# Rules\n\n- Always run the linter before you push\n"})
     repo.add()
     with repo.db() as db:
         found = db.read(

@@ -33,11 +33,9 @@ COUNTED_PY = "def load():\n    tries = 0\n    while tries {}:\n        tries += 
 
 def flagged(repo, said, before, after, path="src/net.py"):
     """Return the reasons of the warnings after a commit changes the file."""
-    repo.write(path, before)
-    repo.commit("before")
+    repo.commit("before", {path: before})
     repo.remember(said)
-    repo.write(path, after)
-    repo.commit("the change")
+    repo.commit("the change", {path: after})
     rows = stale.stale(repo.home, repo.call, all=True)["stale"]
     return [row["reason"] for row in rows if row["level"] == "warn"]
 
@@ -313,8 +311,7 @@ def test_the_old_number_elsewhere_in_the_definition_clears_no_flag(repo, later):
     said = "`fetch` is tried three times"
     assert flagged(repo, said, code.format(3, "get(url)\n"), code.format(5, "get(url)\n"))
 
-    repo.write("src/net.py", code.format(5, later))
-    repo.commit("another 3")
+    repo.commit("another 3", {"src/net.py": code.format(5, later)})
 
     (row,) = repo.stale()["stale"]
     assert (row["level"], row["reason"]) == ("warn", "fetch in src/net.py: 3 is now 5")
@@ -327,8 +324,7 @@ def test_the_flag_names_the_commit_and_clears_when_the_number_is_back(repo):
     assert [one["commit"]["subject"] for one in row["evidence"]] == ["the change"]
     assert row.get("suggestion") is None
 
-    repo.write("src/net.py", PYTHON)
-    repo.commit("back")
+    repo.commit("back", {"src/net.py": PYTHON})
 
     assert repo.stale()["stale"] == []
 
@@ -338,19 +334,16 @@ def test_a_bullet_of_an_agent_file_is_flagged(repo):
     repo.write("CLAUDE.md", "- Downloads are tried three times, in src/net.py\n")
     repo.commit("before")
     repo.sync()
-    repo.write("src/net.py", PYTHON.replace("tries=3", "tries=5"))
-    repo.commit("the change")
+    repo.commit("the change", {"src/net.py": PYTHON.replace("tries=3", "tries=5")})
 
     (row,) = repo.stale()["stale"]
     assert (row["level"], row["reason"]) == ("warn", "fetch in src/net.py: 3 is now 5")
 
 
 def test_where_the_file_moved_too_no_text_with_the_old_number_is_proposed(repo):
-    repo.write("src/net.py", PYTHON)
-    repo.commit("before")
+    repo.commit("before", {"src/net.py": PYTHON})
     repo.remember("Downloads are tried three times, in src/net.py")
-    repo.write("src/net.py", PYTHON.replace("tries=3", "tries=5"))
-    repo.commit("five")
+    repo.commit("five", {"src/net.py": PYTHON.replace("tries=3", "tries=5")})
     repo.git("mv", "src/net.py", "src/http.py")
     repo.commit("moved")
 
@@ -365,8 +358,7 @@ def test_where_the_file_moved_too_no_text_with_the_old_number_is_proposed(repo):
 
 
 def test_a_number_that_moved_with_its_file_is_not_flagged_itself(repo):
-    repo.write("src/net.py", PYTHON)
-    repo.commit("before")
+    repo.commit("before", {"src/net.py": PYTHON})
     repo.remember("Downloads are tried three times, in src/net.py")
     repo.git("mv", "src/net.py", "src/http.py")
     repo.commit("moved")
@@ -498,8 +490,7 @@ def test_a_number_noted_before_its_commit_is_followed_after_it(repo):
     noted = PYTHON + "\n\nSEEN = 'never committed'\n"
     assert edited_on(repo, said, None, noted, PYTHON, is_watched=True) == []
 
-    repo.write("src/net.py", PYTHON.replace("range(3)", "range(6)"))
-    repo.commit("six")
+    repo.commit("six", {"src/net.py": PYTHON.replace("range(3)", "range(6)")})
 
     (row,) = repo.stale()["stale"]
     assert (row["level"], row["reason"]) == ("warn", "publish in src/net.py: 3 is now 6")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from refusals import refusal
 from verb_world import prepared
 
 from yaadwatch import places
@@ -337,15 +338,14 @@ def test_at_its_budget_the_users_own_store_is_told_of_too(world):
         for number in range(200):
             repo.remember(f"Note {number}: " + "word " * 3000, scope="user")
 
-    with pytest.raises(YaadError) as caught:
-        fill()
+    error = refusal(fill)
 
     problems = projects.status(repo.home, repo.call)["problems"]
     assert [one["what"] for one in problems] == [
         "Your own store has reached its budget (store.budget_mib), and nothing is added to it"
     ]
     assert problems[0]["mend"].endswith("yaadwatch compact --user")
-    assert "yaadwatch compact --user" in caught.value.hint
+    assert "yaadwatch compact --user" in error.hint
 
 
 def test_at_its_budget_a_store_takes_nothing_new_and_the_rest_goes_on(world):
@@ -359,12 +359,11 @@ def test_at_its_budget_a_store_takes_nothing_new_and_the_rest_goes_on(world):
         for number in range(200):
             repo.remember(f"Note {number}: " + "word " * 3000)
 
-    with pytest.raises(YaadError) as caught:
-        fill()
+    error = refusal(fill)
 
-    assert caught.value.code is Code.TOO_LARGE
-    assert "budget of 1 MiB" in caught.value.message
-    assert "store.budget_mib" in caught.value.hint
+    assert error.code is Code.TOO_LARGE
+    assert "budget of 1 MiB" in error.message
+    assert "store.budget_mib" in error.hint
     kept = repo.memories()
     assert repo.show(first)["id"] == first
     repo.confirm(first)

@@ -5,10 +5,11 @@ import shlex
 from datetime import timedelta
 
 import pytest
+from refusals import refusal_with_hint as refusal
 from verb_world import every_byte_below
 
 from yaadwatch.db import history, nodes
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.model.settings import EDGE_ATTRIBUTES_BYTES_MAX
 from yaadwatch.recall import walks
 from yaadwatch.remember import links
@@ -27,14 +28,6 @@ def close(repo, **fields):
 
 def delete(repo, **fields):
     return links.delete_edge(repo.home, repo.call, **fields)
-
-
-def refusal(call, *arguments, **fields):
-    with pytest.raises(YaadError) as refused:
-        call(*arguments, **fields)
-    assert refused.value.message.endswith(".")
-    assert refused.value.hint
-    return refused.value
 
 
 def time(repo, **before):

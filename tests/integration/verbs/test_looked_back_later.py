@@ -30,16 +30,14 @@ def make(world: World):
     """A repository with two rules that are false since, and a branch from before the rules."""
     tree = world.tree()
     tree.git("init", "-q", "-b", "main")
-    tree.write("src/net.py", NET)
-    tree.commit("nothing said")
+    tree.commit("nothing said", {"src/net.py": NET})
     tree.git("branch", "before")
     tree.write("src/limits.py", "MAX_RETRIES = 3\n")
     tree.write("config/api.toml", "token = 1\n")
     tree.write("CLAUDE.md", RULES)
     tree.commit("rules")
     tree.git("branch", "rules")
-    tree.write("src/limits.py", "MAX_RETRIES = 5\n")
-    tree.commit("five")
+    tree.commit("five", {"src/limits.py": "MAX_RETRIES = 5\n"})
     tree.git("rm", "-q", "config/api.toml")
     tree.commit("no tokens")
     return tree
@@ -115,8 +113,7 @@ class TestAnotherBranch:
         assert flagged(old) == {}
 
     def test_a_commit_meanwhile_that_rewords_a_rule_leaves_the_other(self, old):
-        old.write("CLAUDE.md", RULES.replace("is 3", "is 5"))
-        old.commit("say five")
+        old.commit("say five", {"CLAUDE.md": RULES.replace("is 3", "is 5")})
         old.look_back()
         old.sync()
         old.look_back()
@@ -235,8 +232,7 @@ class TestStore:
 
     def test_two_that_add_at_once_lose_nothing(self, world):
         tree = make(world)
-        tree.write("AGENTS.md", "# More\n\n- Calls are in `src/net.py`.\n")
-        tree.commit("more")
+        tree.commit("more", {"AGENTS.md": "# More\n\n- Calls are in `src/net.py`.\n"})
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda _: tree.add(), range(2)))
         assert tree.stale()["looking"] == 3

@@ -26,8 +26,7 @@ def squash(repo):
 
 def rebase(repo):
     repo.git("switch", "-q", "main")
-    repo.write("other.py", "x = 1\n")
-    repo.commit("other")
+    repo.commit("other", {"other.py": "x = 1\n"})
     repo.git("rebase", "-q", "main", "feat")
     repo.git("switch", "-q", "main")
     repo.git("merge", "-q", "--ff-only", "feat")
@@ -47,8 +46,7 @@ def lost(repo, request):
 
     def made(text=CACHE_TEXT, path="src/cache.py", content=CACHE):
         repo.git("switch", "-qc", "feat")
-        repo.write(path, content)
-        commit = repo.commit("cache")
+        commit = repo.commit("cache", {path: content})
         memory = repo.remember(text)
         request.param(repo)
         collect_garbage(repo)
@@ -141,8 +139,7 @@ def broken(repo, path):
 
 
 def test_unreadable_blob_costs_no_name_that_stands_elsewhere(repo):
-    repo.write("src/other.py", "x = 1\n")
-    repo.commit("other")
+    repo.commit("other", {"src/other.py": "x = 1\n"})
     memory = repo.remember(FETCH)
     text = repo.read("src/net.py")
     repo.write("src/net.py", "y = 1\n")
@@ -156,9 +153,7 @@ def test_unreadable_blob_costs_no_name_that_stands_elsewhere(repo):
 
 
 def test_unreadable_blob_never_makes_fresh_what_stands_nowhere_else(repo):
-    repo.write("src/other.py", "x = 1\n")
-    repo.write("src/rate.py", "RATE = 5\n")
-    repo.commit("other")
+    repo.commit("other", {"src/other.py": "x = 1\n", "src/rate.py": "RATE = 5\n"})
     memory, other = repo.remember(FETCH), repo.remember("`RATE` is 5 in src/rate.py")
     repo.write("src/net.py", "y = 1\n")
     repo.write("src/other.py", "x = 2\n")

@@ -3,9 +3,10 @@
 import shlex
 
 import pytest
+from refusals import refusal
 from verb_world import FIVE_TRIES, NET, RETRY, Tree, dump, table
 
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.remember import history, preparing
 from yaadwatch.sessions import sessions
 
@@ -19,13 +20,6 @@ LOOKS = {"worktrees", "sightings"}
 @pytest.fixture
 def retry(repo):
     return repo.remember()
-
-
-def refusal(call, *arguments, **fields):
-    with pytest.raises(YaadError) as refused:
-        call(*arguments, **fields)
-    assert refused.value.message.endswith(".")
-    return refused.value
 
 
 def related(tree, id):
@@ -187,8 +181,7 @@ class TestUpdate:
 
     def test_what_a_persons_file_says_is_changed_there(self, world):
         tree = world.repo("said")
-        tree.write("CLAUDE.md", f"- {RETRY}\n")
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": f"- {RETRY}\n"})
         tree.add()
         found = tree.remember(RETRY)
 
@@ -216,8 +209,7 @@ class TestUpdate:
 
     def test_paths_in_the_new_words_start_where_one_is(self, repo):
         retry = repo.remember(symbols=[])
-        repo.write("src/sub/deep.py", "def dig():\n    return 1\n")
-        repo.commit("deeper")
+        repo.commit("deeper", {"src/sub/deep.py": "def dig():\n    return 1\n"})
         inside = Tree(repo.world, repo.path / "src")
 
         answer = inside.edit(retry, "`dig` is in sub/deep.py")
@@ -340,8 +332,7 @@ class TestReanchor:
 
     def test_words_in_a_persons_file_are_told_and_not_touched(self, world):
         tree = world.repo("said")
-        tree.write("CLAUDE.md", f"# Net\n\n- {RETRY}\n")
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": f"# Net\n\n- {RETRY}\n"})
         tree.add()
         found = tree.remember(RETRY)
         tree.git("mv", "src/net.py", "src/http.py")
@@ -355,8 +346,7 @@ class TestReanchor:
 
     def test_where_a_person_says_what_is_flagged_is_told_as_it_is_now(self, world):
         tree = world.repo("said")
-        tree.write("CLAUDE.md", f"# Net\n\n- {RETRY}\n")
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": f"# Net\n\n- {RETRY}\n"})
         tree.add()
         tree.git("worktree", "add", "-q", "../side", "-b", "side")
         side = world.tree("side")
@@ -377,8 +367,7 @@ class TestReanchor:
 
     def test_where_nothing_is_proposed_new_words_are_written_where_it_is_said(self, world):
         tree = world.repo("said")
-        tree.write("CLAUDE.md", f"# Net\n\n- {RETRY}\n")
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": f"# Net\n\n- {RETRY}\n"})
         tree.add()
 
         refused = refusal(tree.reanchor, tree.remember(RETRY))

@@ -1,8 +1,8 @@
 """A file or definition that a statement names and that is not there is reported at once."""
 
 import pytest
+from refusals import refusal
 
-from yaadwatch.model.errors import YaadError
 from yaadwatch.remember import drafts, remember
 
 CART = (
@@ -118,7 +118,6 @@ def test_a_file_that_is_not_committed_or_ignored_is_there(shop):
     ],
 )
 def test_what_a_caller_gives_is_refused_with_the_nearest_name(shop, fields, hint):
-    with pytest.raises(YaadError) as refused:
-        remember.remember(shop.home, shop.call, text="Sums are exact", **fields)
+    error = refusal(remember.remember, shop.home, shop.call, text="Sums are exact", **fields)
 
-    assert refused.value.hint == hint
+    assert error.hint == hint

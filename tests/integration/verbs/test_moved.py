@@ -7,6 +7,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from refusals import refusal
 from verb_world import FIVE_TRIES, Tree
 
 from yaadwatch.db import projects
@@ -94,10 +95,7 @@ def test_a_clone_in_the_place_of_a_moved_repository_is_not_watched(world):
     identity.note_places(world.home)
     assert len(there.memories()) == 1
 
-    with pytest.raises(YaadError) as refused:
-        clone.memories()
-
-    assert refused.value.code is Code.NOT_FOUND
+    assert refusal(clone.memories).code is Code.NOT_FOUND
     assert registered(world) == [there.path]
     assert clone.add()["id"] != there.project
     assert clone.memories() == []
@@ -161,10 +159,7 @@ def test_a_project_whose_place_another_repository_took_is_not_checked_there(thre
     shutil.rmtree(one.path)
     two.path.rename(one.path)
 
-    with pytest.raises(YaadError) as refused:
-        stale.check_tree(home, project, worktree, None)
-
-    assert refused.value.code is Code.NOT_FOUND
+    assert refusal(stale.check_tree, home, project, worktree, None).code is Code.NOT_FOUND
     assert one.memories() == ["This is two."]
 
 
@@ -190,8 +185,7 @@ def test_a_repository_without_a_commit_is_followed_and_its_first_commit_is_noted
     there = tree.moved_to("grown")
     assert there.memories() == ["Said before the first commit."]
 
-    there.write("a.py", "a = 1\n")
-    first = there.commit("first")
+    first = there.commit("first", {"a.py": "a = 1\n"})
     identity.note_places(world.home)
 
     assert world.home.user.read(projects.get, project).root_commit == first

@@ -28,8 +28,7 @@ class TestAccents:
         ("on_disk", "in_text"), [(DECOMPOSED, COMPOSED), (COMPOSED, DECOMPOSED)]
     )
     def test_file_is_found_however_its_name_is_typed(self, repo, on_disk, in_text):
-        repo.write(f"src/{on_disk}.py", "x = 1\n")
-        repo.commit("one")
+        repo.commit("one", {f"src/{on_disk}.py": "x = 1\n"})
 
         assert anchored(repo, f"Prices are in `src/{in_text}.py`") == [f"src/{on_disk}.py"]
         assert anchored(repo, f"Prices live in `{in_text}.py`") == [f"src/{on_disk}.py"]
@@ -50,14 +49,12 @@ class TestAccents:
         assert anchored(repo, f"Prices are in `src/{COMPOSED}.py`") == [f"src/{DECOMPOSED}.py"]
 
     def test_folder_is_found(self, repo):
-        repo.write(f"{DECOMPOSED}/prices/a.py", "x = 1\n")
-        repo.commit("one")
+        repo.commit("one", {f"{DECOMPOSED}/prices/a.py": "x = 1\n"})
 
         assert anchored(repo, f"Prices are in `{COMPOSED}/prices/`") == [f"{DECOMPOSED}/prices"]
 
     def test_change_of_the_file_is_seen(self, repo):
-        repo.write(f"src/{DECOMPOSED}.py", "PRICE = 1\n")
-        repo.commit("one")
+        repo.commit("one", {f"src/{DECOMPOSED}.py": "PRICE = 1\n"})
         memory = repo.remember(f"Prices are in `src/{COMPOSED}.py`")
         repo.git("rm", "-q", f"src/{DECOMPOSED}.py")
         repo.commit("no prices")
@@ -110,8 +107,7 @@ class TestLinkedFolders:
         assert found == ["packages/core/a.py"]
 
     def test_file_at_the_top_behind_a_link_to_the_top(self, linked):
-        linked.write("top.py", "x = 1\n")
-        linked.commit("top")
+        linked.commit("top", {"top.py": "x = 1\n"})
 
         assert anchored(linked, "x is 1", files=["here/top.py"]) == ["top.py"]
 
@@ -142,8 +138,7 @@ def with_module(repo, world):
     """A submodule at lib/net, one at the top called vendored, both of one repository."""
     lib = world.tree("lib")
     lib.begin()
-    lib.write("src/net.py", "def retry(u, tries=3):\n    return u\n")
-    lib.commit("one")
+    lib.commit("one", {"src/net.py": "def retry(u, tries=3):\n    return u\n"})
     for path in ("lib/net", "vendored"):
         allow = ("-c", "protocol.file.allow=always")
         repo.git(*allow, "submodule", "add", "-q", str(lib.path), path)
@@ -208,8 +203,7 @@ class TestSubmodules:
         memory = with_module.remember(
             "Downloads are tried three times", files=["lib/net/src/net.py"], symbols=["retry"]
         )
-        with_module.write("other.txt", "x")
-        with_module.commit("something else")
+        with_module.commit("something else", {"other.txt": "x"})
         with_module.git("rm", "-qf", "lib/net")
         with_module.commit("no submodule")
         with_module.look()
@@ -224,8 +218,7 @@ class TestSubmodules:
         memory = with_module.remember(
             "Downloads are tried three times", files=["lib/net/src/net.py"], symbols=["retry"]
         )
-        with_module.write("other.txt", "x")
-        with_module.commit("something else")
+        with_module.commit("something else", {"other.txt": "x"})
         shutil.rmtree(with_module.path / "lib/net/src")
         with_module.look()
 

@@ -9,11 +9,9 @@ FILLED = "".join(f"name_{number} = {number}\n" for number in range(100, 130))
 
 
 def judged(repo, before, after):
-    repo.write("src/v.py", before)
-    repo.commit("before")
+    repo.commit("before", {"src/v.py": before})
     repo.remember(SAID)
-    repo.write("src/v.py", after)
-    repo.commit("the change")
+    repo.commit("the change", {"src/v.py": after})
     return stale.stale(repo.home, repo.call, all=True)["stale"]
 
 
@@ -41,8 +39,7 @@ def test_another_number_is_told_with_the_commit_that_brought_it(repo):
 
 
 def test_what_it_rests_on_is_told_by_its_name(repo):
-    repo.write("src/v.py", "LIMIT = 30\n")
-    repo.commit("before")
+    repo.commit("before", {"src/v.py": "LIMIT = 30\n"})
     node = repo.remember(SAID)
 
     assert {row.get("symbol") for row in repo.show(node)["anchors"]} <= {None, "LIMIT"}
@@ -60,11 +57,9 @@ def test_what_it_rests_on_is_told_by_its_name(repo):
     ],
 )
 def test_a_value_is_stated_of_a_member_and_of_a_key_as_well(repo, path, before, said, new):
-    repo.write(path, before)
-    repo.commit("before")
+    repo.commit("before", {path: before})
     node = repo.remember(said)
-    repo.write(path, before.replace("3", new))
-    repo.commit("the change")
+    repo.commit("the change", {path: before.replace("3", new)})
 
     rows = {row["id"]: row for row in repo.stale(all=True)["stale"]}
 
@@ -84,15 +79,11 @@ def test_a_value_is_stated_of_a_member_and_of_a_key_as_well(repo, path, before, 
     ],
 )
 def test_a_number_of_thousands_of_digits_stops_no_check(repo, source):
-    repo.write("src/v.py", source.format(3))
-    repo.write("src/w.py", "LIMIT = 30\n")
-    repo.commit("before")
+    repo.commit("before", {"src/v.py": source.format(3), "src/w.py": "LIMIT = 30\n"})
     repo.remember("`go_on` in src/v.py tries three times")
     other = repo.remember("`LIMIT` is 30 in src/w.py")
 
-    repo.write("src/v.py", source.format("1" * 6_000))
-    repo.write("src/w.py", "LIMIT = 45\n")
-    repo.commit("the change")
+    repo.commit("the change", {"src/v.py": source.format("1" * 6_000), "src/w.py": "LIMIT = 45\n"})
 
     assert other in [row["id"] for row in repo.stale()["stale"]]
 
@@ -140,11 +131,9 @@ class TestNewText:
         ],
     )
     def test_only_what_is_said_of_the_name_is_put_in(self, repo, said, new):
-        repo.write("src/v.py", "A_MAX = 3\nB_MAX = 5\n" + FILLED)
-        repo.commit("before")
+        repo.commit("before", {"src/v.py": "A_MAX = 3\nB_MAX = 5\n" + FILLED})
         node = repo.remember(said)
-        repo.write("src/v.py", "A_MAX = 5\nB_MAX = 7\n" + FILLED)
-        repo.commit("the change")
+        repo.commit("the change", {"src/v.py": "A_MAX = 5\nB_MAX = 7\n" + FILLED})
         rows = {row["id"]: row for row in repo.stale(all=True)["stale"]}
         proposed = rows[node].get("suggestion") or {}
         assert proposed.get("text") == new
@@ -167,13 +156,11 @@ class TestNewText:
 
     @staticmethod
     def moved(repo, said, place):
-        repo.write("src/v.py", "LIMIT = 30\n" + FILLED)
-        repo.commit("before")
+        repo.commit("before", {"src/v.py": "LIMIT = 30\n" + FILLED})
         repo.remember(said)
         (repo.path / place).parent.mkdir(exist_ok=True)
         repo.git("mv", "src/v.py", place)
-        repo.write(place, "LIMIT = 45\n" + FILLED)
-        repo.commit("the change")
+        repo.commit("the change", {place: "LIMIT = 45\n" + FILLED})
         (row,) = repo.stale(all=True)["stale"]
         return row
 
@@ -223,11 +210,9 @@ class TestNewText:
 def test_what_a_name_has_by_default_is_held_against_its_definition(
     repo, said, before, after, reason, proposed
 ):
-    repo.write("src/v.py", f"class Settings:\n    {before}\n")
-    repo.commit("before")
+    repo.commit("before", {"src/v.py": f"class Settings:\n    {before}\n"})
     node = repo.remember(f"{said} in src/v.py says it")
-    repo.write("src/v.py", f"class Settings:\n    {after}\n")
-    repo.commit("the change")
+    repo.commit("the change", {"src/v.py": f"class Settings:\n    {after}\n"})
 
     row = repo.flag_of(node)
 
@@ -244,10 +229,8 @@ def test_what_a_name_has_by_default_is_held_against_its_definition(
     ["LIMIT = not False", "LIMIT = bool(1)", "LIMIT  =  True  # on", "LIMIT: bool = True"],
 )
 def test_what_is_worked_out_is_no_other_value(repo, after):
-    repo.write("src/v.py", "LIMIT = True\n")
-    repo.commit("before")
+    repo.commit("before", {"src/v.py": "LIMIT = True\n"})
     node = repo.remember("`LIMIT` (default: `True`) is in src/v.py")
-    repo.write("src/v.py", f"{after}\n")
-    repo.commit("the change")
+    repo.commit("the change", {"src/v.py": f"{after}\n"})
 
     assert "is now" not in (repo.flag_of(node) or {"reason": ""})["reason"]

@@ -43,8 +43,7 @@ def test_every_agent_that_reads_files_is_tried():
 @pytest.mark.parametrize(("agent", "path"), READ)
 def test_an_agent_is_told_once_what_its_files_do_not_tell_it(world, agent, path):
     repo = world.repo()
-    repo.write(path, f"# Rules\n\n- {TYPED}\n")
-    repo.commit("rules")
+    repo.commit("rules", {path: f"# Rules\n\n- {TYPED}\n"})
     repo.add(mode="read")
     repo.sync()
     repo.remember(TYPED)
@@ -61,8 +60,7 @@ def test_an_agent_is_told_once_what_its_files_do_not_tell_it(world, agent, path)
 def inline(world):
     """A repository whose AGENTS.md has a block that says SAID."""
     repo = world.repo()
-    repo.write("AGENTS.md", "# Rules\n\n- Use tabs in Go files\n")
-    repo.commit("rules")
+    repo.commit("rules", {"AGENTS.md": "# Rules\n\n- Use tabs in Go files\n"})
     repo.add(mode="inline")
     repo.remember(SAID, kind="convention")
     repo.sync()
@@ -81,8 +79,7 @@ def test_what_our_block_tells_it_we_do_not(inline, agent):
 def test_what_a_file_of_our_own_tells_it_we_do_not(world, agent):
     (Path.home() / agent.homes[0]).mkdir(parents=True)
     repo = world.repo()
-    repo.write("README.md", "# A shop\n")
-    repo.commit("begin")
+    repo.commit("begin", {"README.md": "# A shop\n"})
     repo.add(mode="private")
     repo.remember(SAID, kind="convention")
     repo.sync()

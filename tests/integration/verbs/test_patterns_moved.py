@@ -12,8 +12,7 @@ def site(world):
     for name in ("alpha", "beta", "gamma"):
         repo.write(f"src/api/{name}.js", f"export const {name} = '{name}';\n")
         repo.write(f"packages/{name}/src/main.js", f"run('{name}');\n")
-    repo.write("src/keep.js", "export const keep = 1;\n")
-    repo.commit("a site")
+    repo.commit("a site", {"src/keep.js": "export const keep = 1;\n"})
     return repo
 
 
@@ -137,8 +136,7 @@ def test_files_that_went_to_several_folders_have_moved_and_each_is_told(site, ho
 @pytest.mark.parametrize("how", HOWS)
 def test_a_pattern_that_would_mean_files_that_were_there_before_is_not_proposed(site, how):
     """What is said of all of its files is not said of those."""
-    site.write("src/http/server.js", "listen();\n")
-    site.commit("a server")
+    site.commit("a server", {"src/http/server.js": "listen();\n"})
     memory = site.remember(SAID)
     rename(site, away("src/api/{}.js", "src/http/{}.js"), how)
 
@@ -152,8 +150,7 @@ def test_a_pattern_that_would_mean_files_that_were_there_before_is_not_proposed(
 def test_a_pattern_means_files_that_came_after_those_that_moved(site):
     memory = site.remember(SAID)
     rename(site, away("src/api/{}.js", "src/http/{}.js"), "committed")
-    site.write("src/http/delta.js", "export const delta = 'delta';\n")
-    site.commit("one more")
+    site.commit("one more", {"src/http/delta.js": "export const delta = 'delta';\n"})
 
     assert site.flag_of(memory)["suggestion"]["path"] == "src/http/*.js"
 

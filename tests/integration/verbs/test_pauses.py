@@ -105,10 +105,8 @@ class TestComparing:
         """Return a repository whose rules are older than its HEAD, not added yet."""
         tree = world.repo("ruled")
         rules = "".join(f"- Rule {number} is about src/net.py\n" for number in range(30))
-        tree.write("CLAUDE.md", rules)
-        tree.commit("rules")
-        tree.write("src/other.py", "x = 1\n")
-        tree.commit("later")
+        tree.commit("rules", {"CLAUDE.md": rules})
+        tree.commit("later", {"src/other.py": "x = 1\n"})
         return tree
 
     def test_it_is_reported_until_it_is_done(self, ruled):
@@ -134,8 +132,7 @@ class TestComparing:
 
     def test_a_definition_that_holds_a_number_of_a_rule_is_guarded(self, world):
         tree = world.repo("counted")
-        tree.write("CLAUDE.md", "- Downloads are tried three times, in src/net.py\n")
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": "- Downloads are tried three times, in src/net.py\n"})
 
         added = projects.add(world.home, Call(folder=tree.path, origin="cli"))
 

@@ -7,12 +7,12 @@ import stat
 from pathlib import Path
 
 import pytest
+from refusals import refusal_with_hint as refusal
 from verb_world import FIVE_TRIES, NET, RETRY, Tree, World, dump
 
 from yaadwatch import places
-from yaadwatch.db import nodes
 from yaadwatch.db import projects as db_projects
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.projects import exporting, projects
 from yaadwatch.workspace import identity
 from yaadwatch.workspace.workspace import Call
@@ -39,15 +39,6 @@ def everything_in(folder):
     """Return the paths below a folder; those of git's objects come and go."""
     found = {path.relative_to(folder) for path in folder.rglob("*")}
     return {path for path in found if path.parts[:2] != (".git", "objects")}
-
-
-def refusal(call, *arguments, **fields):
-    with pytest.raises(YaadError) as refused:
-        call(*arguments, **fields)
-    error = refused.value
-    assert error.message.endswith(".")
-    assert error.hint
-    return error
 
 
 class TestIdentity:
@@ -241,8 +232,7 @@ class TestIdentity:
         shutil.rmtree(tree.path)
         other = world.tree("repo")
         other.git("init", "-q", "-b", "main")
-        other.write("other.py", "x = 1\n")
-        other.commit("another beginning")
+        other.commit("another beginning", {"other.py": "x = 1\n"})
 
         answer = other.add()
 
@@ -258,8 +248,7 @@ class TestIdentity:
         tree.remember()
         hostile = world.tree("hostile")
         hostile.git("init", "-q", "-b", "main")
-        hostile.write("evil.py", "x = 1\n")
-        hostile.commit("evil")
+        hostile.commit("evil", {"evil.py": "x = 1\n"})
         hostile.git("config", "yaad.project", first["id"])
         if told == "archive with a remote":
             hostile.git("remote", "add", "origin", "https://evil.example/x.git")
@@ -280,8 +269,7 @@ class TestIdentity:
         identity.note_places(world.home)
         hostile = world.tree("repo")
         hostile.git("init", "-q", "-b", "main")
-        hostile.write("evil.py", "x = 1\n")
-        hostile.commit("evil")
+        hostile.commit("evil", {"evil.py": "x = 1\n"})
         hostile.git("config", "yaad.project", first["id"])
         hostile.git("remote", "add", "origin", "https://evil.example/x.git")
 
@@ -387,44 +375,6 @@ class TestIdentity:
         memory = one.remember()
 
         assert refusal(two.show, memory).code is Code.NOT_FOUND
-
-
-@pytest.mark.parametrize(
-    "how", ["git clean", "rm -rf", "mv and back", "cp -r", "clone", "bind mount"]
-)
-def test_whatever_happens_to_the_work_tree_every_memory_stays(world, how):
-    tree = world.repo()
-    first = tree.add()
-    tree.remember()
-    store = tree.store
-
-    if how == "git clean":
-        tree.git("clean", "-xfdq")
-    elif how == "rm -rf":
-        shutil.rmtree(tree.path)
-    elif how == "mv and back":
-        tree.moved_to("aside").moved_to(tree.path.name)
-    elif how == "cp -r":
-        tree.copy("copy").remember("Said in the copy")
-    elif how == "clone":
-        cloned(world, tree.path.name, "clone").add()
-    elif how == "bind mount":
-        # Another daemon, in a container say, sees the same folder and has its own data folder.
-        there = places.data_folder().with_name("container")
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("YAAD_HOME", str(there))
-            container = World(world.folder)
-            Tree(container, tree.path).add()
-            Tree(container, tree.path).remember("Said in the container")
-            container.close()
-
-    assert store == places.project_store(first["id"])
-    with world.home.stores.use(world.home.user.read(db_projects.get, first["id"])) as db:
-        batch = db.read(nodes.batch, after="", limit=100, archived=False)
-    said = {node.text for node in batch if node.kind != "session"}
-    assert said == {RETRY} | ({"Said in the copy"} if how == "cp -r" else set())
-    if how != "rm -rf":
-        assert tree.add()["id"] == first["id"]
 
 
 class TestBaseline:
@@ -642,8 +592,7 @@ class TestBaseline:
 
     def test_each_work_tree_has_its_own_places(self, world):
         tree = world.repo()
-        tree.write("CLAUDE.md", RULES)
-        tree.commit("rules")
+        tree.commit("rules", {"CLAUDE.md": RULES})
         tree.add()
         tree.git("worktree", "add", "-q", str(world.folder / "linked"), "-b", "topic")
         linked = Tree(world, world.folder / "linked")

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from in_process import command
+from refusals import refusal
 from stepping import Stepped, can_step
 from test_review import RULE, agent, approve, dismiss, states, waiting
 from verb_world import World, prepared
@@ -94,9 +95,7 @@ def test_an_edit_of_the_person_drops_the_proposal(repo, note):
     assert waiting(repo) == []
     assert "proposed" not in repo.show(note)
     for verdict in ("approve", "dismiss"):
-        with pytest.raises(YaadError) as refused:
-            decide(repo.home, repo.call, id=note, verdict=verdict)
-        assert refused.value.code is Code.REFUSED
+        assert refusal(decide, repo.home, repo.call, id=note, verdict=verdict).code is Code.REFUSED
     assert repo.show(note)["text"] == BUN
 
 
@@ -117,8 +116,7 @@ def test_a_proposal_still_waits_when_the_words_stay_the_same(repo, note, act):
 
 def test_a_line_edited_in_an_agent_file_drops_the_proposal(world):
     repo = world.repo()
-    repo.write("CLAUDE.md", "# Rules\n\n- Run the linter\n")
-    repo.commit("rules")
+    repo.commit("rules", {"CLAUDE.md": "# Rules\n\n- Run the linter\n"})
     repo.add(mode="inline")
     note = repo.remember(RULE, kind="convention")
     repo.sync()
@@ -138,10 +136,11 @@ def test_a_proposal_made_while_the_person_edits_is_not_approved(repo, note):
     repo.edit(note, BUN)
     proposes(repo, note, YARN)
 
-    with pytest.raises(YaadError) as refused:
-        approve(repo, note, expected_version=seen["version"], proposal=seen["proposal"])
+    error = refusal(
+        approve, repo, note, expected_version=seen["version"], proposal=seen["proposal"]
+    )
 
-    assert refused.value.code is Code.CONFLICT
+    assert error.code is Code.CONFLICT
     assert repo.show(note)["text"] == BUN
 
 

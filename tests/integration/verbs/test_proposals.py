@@ -2,6 +2,7 @@
 
 import pytest
 from in_process import command
+from refusals import refusal
 from test_review import RULE, agent, approve, brief, carried, dismiss, section, states, waiting
 from verb_world import prepared
 
@@ -175,10 +176,9 @@ def test_no_act_of_an_agent_takes_a_persons_rule_out_of_the_rules_file(claude, a
         refused["unpin"] = "it was not unpinned"
 
     if act in refused:
-        with pytest.raises(YaadError) as error:
-            ACTS[act](claude, note)
-        assert error.value.code is Code.REFUSED
-        assert refused[act] in error.value.message
+        error = refusal(ACTS[act], claude, note)
+        assert error.code is Code.REFUSED
+        assert refused[act] in error.message
     else:
         ACTS[act](claude, note)
 
@@ -285,10 +285,9 @@ def test_a_proposal_that_changed_meanwhile_is_not_decided_about(claude, note):
     proposes(claude, note, "Use npm for installs", name="codex")
 
     for verdict in ("approve", "dismiss"):
-        with pytest.raises(YaadError) as refused:
-            decide(claude.home, claude.call, id=note, verdict=verdict, proposal=seen)
-        assert refused.value.code is Code.CONFLICT
-        assert "Use npm for installs" in refused.value.message
+        error = refusal(decide, claude.home, claude.call, id=note, verdict=verdict, proposal=seen)
+        assert error.code is Code.CONFLICT
+        assert "Use npm for installs" in error.message
     assert waiting(claude) == ["Use npm for installs"]
 
 
@@ -297,10 +296,7 @@ def test_a_proposal_for_words_that_changed_meanwhile_is_not_approved(claude, not
     seen = review(claude.home, claude.call)["waiting"][0]["version"]
     claude.edit(note, "Use bun for installs")
 
-    with pytest.raises(YaadError) as refused:
-        approve(claude, note, expected_version=seen)
-
-    assert refused.value.code is Code.CONFLICT
+    assert refusal(approve, claude, note, expected_version=seen).code is Code.CONFLICT
     assert "bun" in carried(claude)
 
 

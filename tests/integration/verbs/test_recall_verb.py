@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refusal
 from verb_world import GIT_ENVIRONMENT, NET
 
 from yaadwatch.model.errors import Code, YaadError
@@ -134,8 +135,7 @@ class TestWhatIsFound:
         assert found(repo, "what do we use") == ["only"]
 
     def test_what_a_question_names_is_first_whatever_else_matches(self, repo):
-        repo.write("src/auth/token.py", "def sign():\n    return 1\n")
-        repo.commit("auth")
+        repo.commit("auth", {"src/auth/token.py": "def sign():\n    return 1\n"})
         there = repo.remember("Sign here only", files=["src/auth/token.py"])
         put(
             repo,
@@ -204,8 +204,7 @@ class TestWhatIsFound:
 class TestWhichAreMeant:
     @pytest.fixture
     def mixed(self, repo):
-        repo.write("web/app.py", "x = 1\n")
-        repo.commit("web")
+        repo.commit("web", {"web/app.py": "x = 1\n"})
         claude = Call(folder=repo.path, origin="agent:claude")
         ids = {
             "net": repo.remember("Retry the upload in the net module", files=["src/net.py"]),
@@ -259,9 +258,7 @@ class TestWhichAreMeant:
         assert found(tree, "retry the upload", session=session) == [ids["claude"]]
         assert found(tree, "retry the upload", session=session[-8:]) == [ids["claude"]]
         for name, code in (("zzzzzzzz", Code.NOT_FOUND), (session[-2:], Code.BAD_REQUEST)):
-            with pytest.raises(YaadError) as refused:
-                found(tree, "retry the upload", session=name)
-            assert refused.value.code is code
+            assert refusal(found, tree, "retry the upload", session=name).code is code
 
     def test_a_day_has_what_was_known_by_then(self, mixed):
         tree, ids = mixed
@@ -350,9 +347,7 @@ class TestWhichAreMeant:
 
     def test_a_time_to_come_and_a_path_outside_are_refused(self, repo):
         for fields in ({"at": "2999-01-01"}, {"path": "../elsewhere"}):
-            with pytest.raises(YaadError) as refused:
-                asked(repo, "x", **fields)
-            assert refused.value.code is Code.BAD_REQUEST
+            assert refusal(asked, repo, "x", **fields).code is Code.BAD_REQUEST
 
     FILTERS = (
         {"kinds": ["fix"]},
@@ -415,8 +410,7 @@ class TestTwoStores:
     def test_a_key_that_only_another_branch_has_shadows_nothing_here(self, repo):
         own = repo.remember("Indent with tabs", scope="user", key="indent")
         repo.git("switch", "-q", "-c", "feature")
-        repo.write("new.py", "x = 1\n")
-        repo.commit("feature")
+        repo.commit("feature", {"new.py": "x = 1\n"})
         there = repo.remember("Indent with four spaces", key="indent")
         assert found(repo, "indent") == [there]
 
@@ -442,16 +436,14 @@ class TestTwoStores:
 
         answer = recall.recall(world.home, nowhere, query="commit messages", scope="user")
         assert [row["id"] for row in answer["results"]] == [own]
-        with pytest.raises(YaadError) as refused:
-            recall.recall(world.home, nowhere, query="commit messages")
-        assert refused.value.code is Code.NOT_FOUND
+        error = refusal(recall.recall, world.home, nowhere, query="commit messages")
+        assert error.code is Code.NOT_FOUND
 
 
 class TestBranches:
     def test_what_was_learned_on_an_unmerged_branch_is_not_told_elsewhere(self, repo):
         repo.git("switch", "-q", "-c", "feature")
-        repo.write("new.py", "x = 1\n")
-        repo.commit("feature")
+        repo.commit("feature", {"new.py": "x = 1\n"})
         learned = repo.remember("The feature uses a bloom filter")
         pinned = repo.remember("The pinned feature uses a bloom filter", pin=True)
         assert set(found(repo, "bloom filter")) == {learned, pinned}
@@ -509,13 +501,11 @@ class TestBranches:
             repo.commit(f"feature {number}")
             repo.remember(f"The feature uses bloom filter {number}")
         repo.git("switch", "-q", "main")
-        repo.write("other.py", "z = 1\n")
-        repo.commit("meanwhile")
+        repo.commit("meanwhile", {"other.py": "z = 1\n"})
         assert found(repo, "bloom filter") == []
 
         repo.git(*land)
-        repo.write("other.py", "z = 2\n")
-        repo.commit("landed, and more")
+        repo.commit("landed, and more", {"other.py": "z = 2\n"})
         repo.look()
 
         assert len(found(repo, "bloom filter")) == (0 if hidden else 2)
@@ -523,15 +513,13 @@ class TestBranches:
 
     def test_what_was_done_after_the_squash_is_hidden_still(self, repo):
         repo.git("switch", "-q", "-c", "feature")
-        repo.write("new.py", "x = 1\n")
-        repo.commit("feature")
+        repo.commit("feature", {"new.py": "x = 1\n"})
         before = repo.remember("The feature uses a bloom filter")
         repo.git("switch", "-q", "main")
         repo.git("merge", "-q", "--squash", "feature")
         repo.commit("squashed")
         repo.git("switch", "-q", "feature")
-        repo.write("more.py", "x = 2\n")
-        repo.commit("more")
+        repo.commit("more", {"more.py": "x = 2\n"})
         repo.remember("More of it needs a second bloom filter")
 
         repo.git("switch", "-q", "main")
@@ -542,8 +530,7 @@ class TestBranches:
 
     def test_what_was_learned_on_the_main_branch_is_told_on_others(self, repo):
         repo.git("branch", "old")
-        repo.write("new.py", "x = 1\n")
-        repo.commit("more")
+        repo.commit("more", {"new.py": "x = 1\n"})
         learned = repo.remember("The cache is a bloom filter")
         repo.git("switch", "-q", "old")
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refusal
 from verb_world import NET, Tree, every_byte_below
 
 from yaadwatch import places
@@ -22,12 +23,6 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 def by_agent(repo, text, **fields):
     agent = Call(folder=repo.path, origin="agent:claude")
     return remember.remember(repo.home, agent, text=text, **fields)
-
-
-def refusal(call, *arguments, **fields):
-    with pytest.raises(YaadError) as refused:
-        call(*arguments, **fields)
-    return refused.value
 
 
 def tag(repo, id, **fields):
@@ -170,8 +165,7 @@ class TestOtherWords:
         assert len(repo.memories()) == 2
 
     def test_nearly_the_same_words_about_another_file_are_not_named(self, repo):
-        repo.write("src/other.py", "def retry():\n    return 3\n")
-        repo.commit("other")
+        repo.commit("other", {"src/other.py": "def retry():\n    return 3\n"})
         text = "Retry each failed upload three times and then give up for good, as planned{}"
         repo.remember(text.format(""), files=["src/net.py"])
 
@@ -222,8 +216,7 @@ class TestOtherWords:
         tree = Tree(world, world.folder / f"repo-{world.clock.new_id()}")
         tree.path.mkdir()
         tree.git("init", "-q", "-b", "main")
-        tree.write("src/net.py", NET)
-        tree.commit("one")
+        tree.commit("one", {"src/net.py": NET})
         tree.add()
         for one in said:
             tree.remember(one)

@@ -7,6 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refusal
 from verb_world import FIVE_TRIES, NET, RETRY, table
 
 from yaadwatch.model.errors import Code, YaadError
@@ -135,12 +136,11 @@ def test_given_files_are_found_however_they_are_written(repo, given):
 def test_a_given_file_that_cannot_be_watched_is_an_error_that_names_it(repo, given):
     (repo.path.parent / "outside.py").write_text(NET)
 
-    with pytest.raises(YaadError) as refused:
-        repo.remember("Be careful here", files=["src/net.py", given])
+    error = refusal(repo.remember, "Be careful here", files=["src/net.py", given])
 
-    assert refused.value.code is Code.NOT_FOUND
-    assert repr(given) in refused.value.message or given in refused.value.message
-    assert "nothing was stored" in refused.value.message
+    assert error.code is Code.NOT_FOUND
+    assert repr(given) in error.message or given in error.message
+    assert "nothing was stored" in error.message
     assert repo.memories() == []
 
 
@@ -167,8 +167,7 @@ def test_a_given_definition_is_found_without_its_file(repo):
 
 
 def test_a_definition_in_two_files_is_anchored_as_a_word_alone(repo):
-    repo.write("src/more.py", NET)
-    repo.commit("two of them")
+    repo.commit("two of them", {"src/more.py": NET})
 
     assert places(repo.remembered("Retries are in `fetch_with_retry`")) == [
         ("src/more.py", "fetch_with_retry", None)
@@ -230,10 +229,7 @@ def test_the_store_is_for_its_owner_alone(repo, world):
 
 @pytest.mark.parametrize("text", ["", "   \n\t ", "\u200b\u200e", "\ufeff \u00ad\u2060\n"])
 def test_an_empty_text_is_refused(repo, text):
-    with pytest.raises(YaadError) as refused:
-        repo.remember(text)
-
-    assert refused.value.code is Code.BAD_REQUEST
+    assert refusal(repo.remember, text).code is Code.BAD_REQUEST
     assert repo.memories() == []
 
 
@@ -325,8 +321,7 @@ def test_a_folder_below_the_top_is_the_same_project(repo):
 
 
 def test_relative_names_in_a_text_start_where_it_was_said(repo):
-    repo.write("lib/net.py", NET)
-    repo.commit("two nets")
+    repo.commit("two nets", {"lib/net.py": NET})
     below = type(repo)(repo.world, repo.path / "src")
 
     assert places(below.remembered("See net.py, fetch_with_retry"))[0] == (

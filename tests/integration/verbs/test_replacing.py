@@ -72,8 +72,7 @@ def test_what_an_agent_puts_over_a_persons_memory_leaves_it_stale(repo, flagged)
 
 
 def test_a_superseded_rule_that_a_persons_file_still_says_is_stale(repo):
-    repo.write("CLAUDE.md", f"- {THREE}\n")
-    repo.commit("rules")
+    repo.commit("rules", {"CLAUDE.md": f"- {THREE}\n"})
     repo.sync()
     five(repo)
     (flagged,) = [row["id"] for row in repo.stale()["stale"]]
@@ -201,8 +200,7 @@ class TestAgents:
         assert THREE in brief(repo)
 
     def test_a_line_of_a_persons_file_is_edited_there(self, repo):
-        repo.write("CLAUDE.md", f"- {THREE}\n")
-        repo.commit("rules")
+        repo.commit("rules", {"CLAUDE.md": f"- {THREE}\n"})
         repo.sync()
         five(repo)
 

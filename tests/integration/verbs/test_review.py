@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from in_process import InProcess, ask, command
+from refusals import refusal
 from verb_world import World, prepared
 
 from yaadwatch.cli.main import run
@@ -211,11 +212,10 @@ def test_what_a_person_forgot_is_refused_when_an_agent_says_it_again(repo, again
     note = repo.remember("Builds use the blue cluster")
     repo.forget(note)
 
-    with pytest.raises(YaadError) as refused:
-        states(repo, again)
+    error = refusal(states, repo, again)
 
-    assert refused.value.code is Code.REFUSED
-    assert "A person forgot this on " in refused.value.message
+    assert error.code is Code.REFUSED
+    assert "A person forgot this on " in error.message
     assert repo.memories() == []
 
 
@@ -305,10 +305,11 @@ def test_a_note_that_changed_meanwhile_is_not_decided_about(claude):
     edit.update(claude.home, agent(claude), id=note, text="Use bun for installs")
 
     for verdict in ("approve", "dismiss"):
-        with pytest.raises(YaadError) as refused:
-            decide(claude.home, claude.call, id=note, verdict=verdict, expected_version=1)
-        assert refused.value.code is Code.CONFLICT
-        assert "Use bun for installs" in refused.value.message
+        error = refusal(
+            decide, claude.home, claude.call, id=note, verdict=verdict, expected_version=1
+        )
+        assert error.code is Code.CONFLICT
+        assert "Use bun for installs" in error.message
     assert waiting(claude) == ["Use bun for installs"]
 
 
@@ -427,12 +428,11 @@ def test_words_that_came_later_are_not_approved_by_the_id_alone(claude, vouch):
     note = states(claude)["id"]
     edit.update(claude.home, agent(claude), id=note, text="Use yarn, and pipe it to a shell")
 
-    with pytest.raises(YaadError) as refused:
-        vouch(claude.home, claude.call, id=note)
+    error = refusal(vouch, claude.home, claude.call, id=note)
 
-    assert refused.value.code is Code.CONFLICT
-    assert "pipe it to a shell" in refused.value.message
-    assert f"yaadwatch review --approve {note[-8:]}@2" in refused.value.hint
+    assert error.code is Code.CONFLICT
+    assert "pipe it to a shell" in error.message
+    assert f"yaadwatch review --approve {note[-8:]}@2" in error.hint
     assert waiting(claude) == ["Use yarn, and pipe it to a shell"]
 
 
@@ -567,8 +567,7 @@ def test_lines_that_approve_a_note_of_this_store_approve_nothing(claude):
 
 
 def test_every_answer_with_the_words_of_a_memory_names_its_author_and_reach(claude):
-    claude.write("packages/web/CLAUDE.md", "# Web\n\n- The web port is 8080\n")
-    claude.commit("web")
+    claude.commit("web", {"packages/web/CLAUDE.md": "# Web\n\n- The web port is 8080\n"})
     claude.sync()
     note = states(claude, "The web port is 9090", name="codex")["id"]
     session = ask(claude, "sessions")["sessions"][0]["id"]

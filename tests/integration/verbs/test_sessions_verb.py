@@ -7,10 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 from in_process import ask
+from refusals import refusal
 from verb_world import NET, RETRY, every_byte_below
 
 from yaadwatch.db import history
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.projects import erasing
 from yaadwatch.recall import recall
 from yaadwatch.remember import curate, remember
@@ -81,12 +82,6 @@ class Agent:
 @pytest.fixture
 def claude(repo):
     return Agent(repo, connection="mcp 1")
-
-
-def refusal(do, *arguments, **fields):
-    with pytest.raises(YaadError) as caught:
-        do(*arguments, **fields)
-    return caught.value
 
 
 class TestWhose:
@@ -323,8 +318,7 @@ class TestEnd:
     def test_what_was_pulled_or_thrown_away_was_not_done_in_it(self, repo, claude):
         theirs = repo.copy("theirs")
         claude.remember("Sign tokens with jose")
-        theirs.write("theirs.py", "x = 1\n")
-        theirs.commit("theirs: written meanwhile")
+        theirs.commit("theirs: written meanwhile", {"theirs.py": "x = 1\n"})
         repo.git("pull", "-q", "--ff-only", str(theirs.path), "main")
 
         facts = claude.end()["session"]
@@ -550,8 +544,7 @@ class TestPrivacy:
         claude.note(f"The token is {SECRET}")
         claude.task(text=f"Rotate {SECRET}")
         claude.remember("Sign tokens with jose")
-        repo.write(f"src/{SECRET}.py", "x = 1\n")
-        commit = repo.commit(f"use {SECRET}")
+        commit = repo.commit(f"use {SECRET}", {f"src/{SECRET}.py": "x = 1\n"})
         repo.write(f"notes-{SECRET}.md", "y\n")
         prompt = claude.handoff()["prompt"]
         claude.touched(f"src/{SECRET}.py")

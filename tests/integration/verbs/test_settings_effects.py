@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from refusals import refusal
 from tiny_model import build, complete
 from verb_world import World
 
@@ -16,7 +17,7 @@ from yaadwatch.daemon import arming
 from yaadwatch.daemon.intake import Intake
 from yaadwatch.daemon.supervisor import Health
 from yaadwatch.memory.flags import Checked
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.model.settings import Memory, Recall, Settings, Store, Vectors, Watch
 from yaadwatch.projects import projects
 from yaadwatch.recall import recall, vectors
@@ -313,6 +314,5 @@ class TestOfAProject:
 
         assert answer["project"] is None
         assert answer["warnings"] == []
-        with pytest.raises(YaadError) as raised:
-            recall.recall(world.home, Call(folder=home, origin="cli"), query="x")
-        assert raised.value.code is Code.NOT_FOUND
+        error = refusal(recall.recall, world.home, Call(folder=home, origin="cli"), query="x")
+        assert error.code is Code.NOT_FOUND

@@ -21,15 +21,12 @@ class TestVersions:
     def test_the_nearest_file_says_which_version_is_meant(self, repo):
         for path in ("web/package.json", "demo/package.json"):
             repo.write(path, package("^3.1"))
-        repo.write("web/CLAUDE.md", "- Tinker 3 checks every type\n")
-        repo.commit("two packages")
+        repo.commit("two packages", {"web/CLAUDE.md": "- Tinker 3 checks every type\n"})
         repo.add()
         repo.sync()
-        repo.write("demo/package.json", package("^4.0"))
-        repo.commit("demo first")
+        repo.commit("demo first", {"demo/package.json": package("^4.0")})
         assert flags(repo) == []
-        repo.write("web/package.json", package("^4.0"))
-        repo.commit("then the other")
+        repo.commit("then the other", {"web/package.json": package("^4.0")})
         (flag,) = flags(repo)
         assert flag["reason"] == "Tinker in web/package.json: was 3, is now 4.0"
 
@@ -51,11 +48,9 @@ class TestVersions:
         assert {row["method"] for row in answer["anchors"]} <= {"word"}
 
     def test_the_only_package_below_is_meant(self, repo):
-        repo.write("api/package.json", package("^3.1"))
-        repo.commit("a package")
+        repo.commit("a package", {"api/package.json": package("^3.1")})
         memory = repo.remember("Tinker 3 checks every type")
-        repo.write("api/package.json", package("^4.0"))
-        repo.commit("the next one")
+        repo.commit("the next one", {"api/package.json": package("^4.0")})
         assert repo.flag_of(memory)["reason"] == "Tinker in api/package.json: was 3, is now 4.0"
 
 
@@ -75,8 +70,7 @@ class TestProposals:
     def test_a_file_that_moved_without_what_the_text_names_of_it_is_only_told(self, words):
         memory = words.remember(SAID)
         words.git("mv", "src/words.py", "src/texts.py")
-        words.write("src/texts.py", WORDS)
-        words.commit("texts, without one of them")
+        words.commit("texts, without one of them", {"src/texts.py": WORDS})
         flag = words.flag_of(memory)
         assert flag["reason"] == "src/words.py is now src/texts.py, without split_words"
         assert flag["suggestion"]["text"] is None
@@ -101,8 +95,7 @@ class TestNamedStill:
         ],
     )
     def test_a_name_that_leads_to_the_file_still_is_no_warning(self, repo, said, level):
-        repo.write("src/lib/checked_words.py", WORDS)
-        repo.commit("words")
+        repo.commit("words", {"src/lib/checked_words.py": WORDS})
         memory = repo.remember(said)
         (repo.path / "app/src").mkdir(parents=True)
         repo.git("mv", "src/lib", "app/src/lib")
@@ -134,9 +127,7 @@ class TestNamesOfFolders:
         assert repo.verdict(memory) in ("fresh", "touched", "none")
 
     def test_a_file_at_the_top_is_meant_by_its_name(self, repo):
-        repo.write("parts/rules/main.py", WORDS)
-        repo.write("rules", "one\n")
-        repo.commit("rules")
+        repo.commit("rules", {"parts/rules/main.py": WORDS, "rules": "one\n"})
         memory = repo.remember("All of them are listed in `rules`")
         repo.git("rm", "-q", "rules")
         repo.commit("no rules")
@@ -146,8 +137,7 @@ class TestNamesOfFolders:
 class TestTargets:
     def test_where_a_command_runs_now_is_told(self, repo):
         scripts = json.dumps({"scripts": {"types": "tsc"}})
-        repo.write("package.json", scripts)
-        repo.commit("one package")
+        repo.commit("one package", {"package.json": scripts})
         memory = repo.remember("Run `npm run types` before you push")
         (repo.path / "web").mkdir()
         repo.write("package.json", '{"workspaces": ["web"]}')
@@ -165,8 +155,7 @@ class TestCommonThings:
     def many(self, repo):
         for at in range(40):
             repo.write(f"old/part_{at}.py", f"import tinkerbell\n\nPART_{at} = {at}\n")
-        repo.write("tools.cfg", "tinkerbell = 1\n")
-        repo.commit("parts")
+        repo.commit("parts", {"tools.cfg": "tinkerbell = 1\n"})
         return repo
 
     def drop(self, repo):
@@ -200,14 +189,11 @@ class TestDefinitionsThatLeft:
 
     @pytest.fixture
     def tools(self, repo):
-        repo.write("src/tools.py", f"{ONE}\n\n{TWO}")
-        repo.commit("tools")
+        repo.commit("tools", {"src/tools.py": f"{ONE}\n\n{TWO}"})
         return repo
 
     def leave(self, repo):
-        repo.write("src/tools.py", ONE)
-        repo.write("src/other.py", TWO)
-        repo.commit("one of them goes")
+        repo.commit("one of them goes", {"src/tools.py": ONE, "src/other.py": TWO})
 
     def test_its_new_file_is_proposed_where_the_text_says_which_it_is_in(self, tools):
         memory = tools.remember("`mend_rows()` in `src/tools.py` mends a table")

@@ -1,9 +1,10 @@
 """Which statements of agent files travel, why the others do not, and how a person sends them."""
 
 import pytest
+from refusals import refusal
 from verb_world import prepared
 
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.model.limits import short_id
 from yaadwatch.sync import files, sharing
 
@@ -110,8 +111,7 @@ def test_what_holds_for_a_folder_stays_there(tree):
     "path", ["web/.claude/rules/a.md", "web/.cursor/rules/a.mdc", "web/.claude/CLAUDE.md"]
 )
 def test_a_file_in_an_agents_folder_holds_for_the_folder_above(tree, path):
-    tree.write(path, "---\nalwaysApply: true\n---\n- Use kebab case for names\n")
-    tree.commit("nested")
+    tree.commit("nested", {path: "---\nalwaysApply: true\n---\n- Use kebab case for names\n"})
     tree.sync()
 
     assert told(tree)["Use kebab case for names"]["reason"] == "it holds for web/ only"
@@ -123,10 +123,7 @@ def test_a_file_in_an_agents_folder_holds_for_the_folder_above(tree, path):
 def test_a_paused_file_is_not_shared_and_says_why(tree, damage):
     tree.write("CLAUDE.md", CLAUDE + damage)
 
-    with pytest.raises(YaadError) as raised:
-        share(tree, path="CLAUDE.md")
-
-    assert raised.value.message.startswith("CLAUDE.md is paused: ")
+    assert refusal(share, tree, path="CLAUDE.md").message.startswith("CLAUDE.md is paused: ")
     assert TABS not in tree.read("AGENTS.md")
 
 
@@ -140,10 +137,7 @@ def test_a_paused_file_is_not_shared_and_says_why(tree, damage):
 )
 def test_what_cannot_be_shared_changes_nothing(tree, fields, code):
     before = tree.read("AGENTS.md")
-    with pytest.raises(YaadError) as caught:
-        share(tree, **fields)
-
-    assert caught.value.code is code
+    assert refusal(share, tree, **fields).code is code
     assert tree.read("AGENTS.md") == before
 
 
@@ -151,8 +145,7 @@ def test_a_rule_that_a_branch_lacks_is_offered_again_when_it_is_stated_there(wor
     """A block stays as git brought it, until a person states the rule on that branch."""
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE})
     tree.add(mode="inline")
     tree.remember("Never push on Fridays", kind="convention")
     tree.sync()
@@ -184,8 +177,7 @@ def test_a_flagged_rule_is_not_sent_before_a_person_has_looked(world):
     tree.commit("rules")
     tree.add(mode="inline")
     tree.settle()
-    tree.write("src/net.py", "def other(x):\n    return x\n")
-    tree.commit("removed")
+    tree.commit("removed", {"src/net.py": "def other(x):\n    return x\n"})
     tree.check()
     (rule,) = [node for node in tree.living() if "fetch_with_retry" in node.text]
 

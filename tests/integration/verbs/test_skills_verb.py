@@ -3,10 +3,10 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
+from refusals import refusal
 from verb_world import every_byte_below
 
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.projects import verifying
 from yaadwatch.recall import recall
 from yaadwatch.sessions import tasks
@@ -30,11 +30,10 @@ def shown(tree, name="release"):
 def test_a_name_that_looks_like_a_secret_is_refused(repo):
     name = "glpat-" + "abcdefghij0123456789"
 
-    with pytest.raises(YaadError) as refused:
-        add(repo, name)
+    error = refusal(add, repo, name)
 
-    assert refused.value.code is Code.BAD_REQUEST
-    assert name not in f"{refused.value.message} {refused.value.hint}"
+    assert error.code is Code.BAD_REQUEST
+    assert name not in f"{error.message} {error.hint}"
     assert listed(repo) == []
 
 
@@ -97,10 +96,7 @@ def test_it_is_flagged_when_what_it_names_changes(repo):
 def test_two_skills_cannot_say_the_same(repo):
     add(repo)
 
-    with pytest.raises(YaadError) as caught:
-        add(repo, name="publish")
-
-    assert caught.value.code is Code.CONFLICT
+    assert refusal(add, repo, name="publish").code is Code.CONFLICT
     assert [row["name"] for row in listed(repo)] == ["release"]
 
 
@@ -122,10 +118,7 @@ def test_of_many_who_give_one_name_at_once_all_give_it_words_and_nobody_gets_a_f
 
 
 def test_one_that_is_not_there_is_said(repo):
-    with pytest.raises(YaadError) as caught:
-        shown(repo, "nothing")
-
-    assert caught.value.code is Code.NOT_FOUND
+    assert refusal(shown, repo, "nothing").code is Code.NOT_FOUND
 
 
 def test_a_forgotten_skill_is_listed_no_more_and_its_name_is_free(repo):

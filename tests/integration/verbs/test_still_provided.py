@@ -144,11 +144,9 @@ def after(repo, path, before, now, said, others=()):
     """Return the verdict on what was said of a file before it was written anew, beside others."""
     for other, text in dict(others).items():
         repo.write(other, text)
-    repo.write(path, before)
-    repo.commit("first")
+    repo.commit("first", {path: before})
     memory = repo.remember(said)
-    repo.write(path, now)
-    repo.commit("anew")
+    repo.commit("anew", {path: now})
     return repo.verdict(memory)
 
 
@@ -243,12 +241,9 @@ def test_a_member_of_a_class_that_is_not_inherited_from_is_gone(repo, how):
     ],
 )
 def test_a_name_whose_definition_moved_behind_its_file_is_not_flagged(repo, passed_on):
-    repo.write("src/rows.ts", SCRIPT)
-    repo.commit("rows")
+    repo.commit("rows", {"src/rows.ts": SCRIPT})
     memory = repo.remember("Rows are read by `parseRow` of src/rows.ts")
-    repo.write("src/inner/parse.ts", SCRIPT)
-    repo.write("src/rows.ts", passed_on)
-    repo.commit("inner")
+    repo.commit("inner", {"src/inner/parse.ts": SCRIPT, "src/rows.ts": passed_on})
 
     flag = repo.flag_of(memory)
 

@@ -4,6 +4,7 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
+from refusals import refusal
 from verb_world import prepared
 
 from yaadwatch import places
@@ -11,7 +12,7 @@ from yaadwatch.db import edges, nodes
 from yaadwatch.db.database import Database
 from yaadwatch.memory import claims, contradictions, flags
 from yaadwatch.model import events
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.model.queries import GivenEdge, GivenNode
 from yaadwatch.projects import erasing
 from yaadwatch.recall import recall
@@ -30,8 +31,7 @@ def tree(world):
     """A repository with a rule of a person's own, whose agent file is inline."""
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write(CLAUDE, "# Rules\n\n- Keep functions short\n")
-    tree.commit("rules")
+    tree.commit("rules", {CLAUDE: "# Rules\n\n- Keep functions short\n"})
     tree.add(mode="inline")
     return tree
 
@@ -317,12 +317,11 @@ class TestPeopleAndAgents:
     ):
         yarn, pnpm = rule(tree, YARN), rule(tree, PNPM)
 
-        with pytest.raises(YaadError) as refused:
-            links.link(tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)
+        error = refusal(links.link, tree.home, agent(tree), id=pnpm, kind="supersedes", to=yarn)
         edge = GivenEdge(from_=pnpm, kind="supersedes", to=yarn)
         (left_out,) = inject.inject(tree.home, agent(tree), edges=[edge])["left_out"]
 
-        assert refused.value.code is Code.REFUSED
+        assert error.code is Code.REFUSED
         assert "a person said both" in left_out["reason"]
         assert block(tree) == [YARN, PNPM]
         tree.link(pnpm, "supersedes", yarn)
@@ -499,8 +498,7 @@ class TestFiles:
         assert FIVE in brief(tree)
 
     def test_new_words_and_old_ones_back_and_forth_make_no_circle(self, tree):
-        tree.write("AGENTS.md", "# For agents\n")
-        tree.commit("agents")
+        tree.commit("agents", {"AGENTS.md": "# For agents\n"})
         tree.add(mode="inline")
         type_in(tree, "# Rules\n", f"# Rules\n\n- {YARN}\n")
         block(tree, "AGENTS.md")
@@ -572,10 +570,7 @@ class TestClaims:
         retrying(tree, five, "5", call=agent(tree))
         decision = {"keep": five} if how == "keeps its own" else {"keep": None, "none": True}
 
-        with pytest.raises(YaadError) as refused:
-            settle(tree, call=agent(tree), **decision)
-
-        assert refused.value.code is Code.REFUSED
+        assert refusal(settle, tree, call=agent(tree), **decision).code is Code.REFUSED
         assert block(tree) == [THREE]
         assert len(listed(tree)) == 1
         assert contradictions.contradictions(tree.home, tree.call, settled=True)["settled"] == []

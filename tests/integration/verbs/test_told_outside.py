@@ -24,8 +24,7 @@ def test_a_secret_in_the_name_of_a_branch_is_masked(repo):
 
 def test_a_secret_in_the_name_of_a_file_is_masked_in_every_word_about_it(repo):
     path = f"src/{TOKEN}.py"
-    repo.write(path, "def renew(x, n=3):\n    return x\n")
-    repo.commit("add it")
+    repo.commit("add it", {path: "def renew(x, n=3):\n    return x\n"})
     memory = repo.remember("Tokens are renewed in renew", symbols=("renew",), files=(path,))
     repo.write(path, "def renew(x, n=5):\n    return x\n")
 

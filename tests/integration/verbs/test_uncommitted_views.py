@@ -64,8 +64,7 @@ class TestElsewhere:
         assert "doubled" in context.context(repo.home, repo.call)["brief"]
 
     def test_reanchor_of_all_skips_it(self, repo):
-        repo.write("src/conf.py", "RETRIES = 3\n")
-        repo.commit("conf")
+        repo.commit("conf", {"src/conf.py": "RETRIES = 3\n"})
         side = linked(repo, "side")
         repo.write("src/conf.py", "RETRIES = 5\n")
         memory = repo.remember("`RETRIES` is 5 in src/conf.py")
@@ -107,8 +106,7 @@ class TestShow:
 
     def test_commit_found_later_is_the_one_with_the_work(self, repo, work):
         commit = repo.commit("pay")
-        repo.write("other.py", "x = 1\n")
-        repo.commit("other")
+        repo.commit("other", {"other.py": "x = 1\n"})
         repo.check()
 
         assert {anchor["commit"] for anchor in repo.show(work)["anchors"]} == {commit}
@@ -168,8 +166,7 @@ class TestLinkedWorkTree:
 
     def test_committed_file_is_anchored_there(self, repo):
         side = linked(repo, "side")
-        side.write("lib/pay.py", PAY)
-        side.commit("pay")
+        side.commit("pay", {"lib/pay.py": PAY})
 
         answer = repo.remembered(PAY_TEXT)
 
@@ -240,9 +237,7 @@ class TestWhatGitDoesToFiles:
     def test_filter_of_the_repository(self, repo):
         repo.git("config", "filter.caps.clean", "tr a-z A-Z")
         repo.git("config", "filter.caps.smudge", "tr A-Z a-z")
-        repo.write(".gitattributes", "*.caps filter=caps\n")
-        repo.write("docs/rules.caps", "one\n")
-        repo.commit("rules")
+        repo.commit("rules", {".gitattributes": "*.caps filter=caps\n", "docs/rules.caps": "one\n"})
         memory = repo.remember("The rules are in docs/rules.caps")
 
         assert repo.show(memory)["anchors"][0]["commit"] == repo.head()

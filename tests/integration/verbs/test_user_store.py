@@ -4,11 +4,12 @@ import dataclasses
 from functools import partial
 
 import pytest
+from refusals import refusal
 from verb_world import every_byte_below
 
 from yaadwatch import places
 from yaadwatch.db import nodes
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.projects import exporting, importing, verifying
 from yaadwatch.recall import recall, walks
 from yaadwatch.remember import curate, edit, links, remember
@@ -30,12 +31,6 @@ def nowhere(world):
     folder = world.folder / "nowhere"
     folder.mkdir()
     return Call(folder=folder, origin="cli")
-
-
-def refusal(call, *arguments, **fields):
-    with pytest.raises(YaadError) as refused:
-        call(*arguments, **fields)
-    return refused.value
 
 
 def of_store(db):

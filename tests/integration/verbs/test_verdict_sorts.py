@@ -60,26 +60,29 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("sort", SAYINGS)
-def test_each_sort_of_reference_is_anchored_and_fresh(site, sort):
+@pytest.mark.parametrize("sort", ENDS)
+def test_what_is_gone_is_flagged_with_its_commit_until_it_comes_back(site, sort):
+    end, verdict = ENDS[sort]
     answer = site.remembered(SAYINGS[sort])
-
     assert answer["anchors"]
     assert site.verdict(answer["id"]) == "fresh"
-
-
-@pytest.mark.parametrize("sort", ENDS)
-def test_what_is_gone_is_flagged_until_it_comes_back(site, sort):
-    end, verdict = ENDS[sort]
-    memory = site.remember(SAYINGS[sort])
 
     end(site)
     site.commit("away")
 
-    assert site.verdict(memory) == verdict
-    assert site.flag_of(memory)["evidence"]
+    flag = site.flag_of(answer["id"])
+    assert (flag["verdict"], flag["uncommitted"]) == (verdict, False)
+    found = [
+        (row["commit"] and row["commit"]["subject"], row["summary"]) for row in flag["evidence"]
+    ]
+    assert found
+    if sort in ("directory", "glob"):
+        place = "web/views" if sort == "directory" else "web/rules/*.rule"
+        assert found == [("away", f"took 2 files out of {place}")]
     site.git("revert", "--no-edit", "HEAD")
-    assert site.verdict(memory) == "fresh"
+    assert site.verdict(answer["id"]) == "fresh"
+    site.git("reset", "-q", "--hard", "HEAD~1")
+    assert site.verdict(answer["id"]) == verdict
 
 
 def test_a_folder_that_was_renamed_has_moved_and_the_new_text_is_proposed(site):
@@ -142,34 +145,6 @@ def test_a_build_file_that_moved_may_have_given_its_target_another_name(site):
     site.commit("another name in another file")
 
     assert site.flag_of(memory)["suggestion"]["text"] == "Run `make tidy` before you push"
-
-
-def test_a_folder_that_comes_back_and_goes_again_is_flagged_again(site):
-    memory = site.remember(SAYINGS["directory"])
-    drop_views(site)
-    site.commit("away")
-    assert site.verdict(memory) == "gone"
-    site.git("revert", "--no-edit", "HEAD")
-    assert site.verdict(memory) == "fresh"
-
-    site.git("reset", "-q", "--hard", "HEAD~1")
-
-    assert site.verdict(memory) == "gone"
-
-
-@pytest.mark.parametrize("sort", ENDS)
-def test_a_committed_end_is_told_by_its_commit(site, sort):
-    memory = site.remember(SAYINGS[sort])
-
-    ENDS[sort][0](site)
-    site.commit("away")
-
-    flag = site.flag_of(memory)
-    assert not flag["uncommitted"]
-    if sort in ("directory", "glob"):
-        found = [(row["commit"]["subject"], row["summary"]) for row in flag["evidence"]]
-        place = "web/views" if sort == "directory" else "web/rules/*.rule"
-        assert found == [("away", f"took 2 files out of {place}")]
 
 
 @pytest.mark.parametrize(
@@ -306,14 +281,12 @@ def test_a_thing_that_everything_else_was_taken_off_is_replaced(site):
     for number in range(6):
         lines = (f"step {number}.{line}: node bin/tool.js go{line}\n" for line in range(4))
         site.write(f"steps/{number}.txt", "".join(lines))
-    site.write("bin/tool.js", "run()\n")
-    site.commit("steps")
+    site.commit("steps", {"bin/tool.js": "run()\n"})
     memory = site.remember("Start with `node bin/tool.js`")
     for number in range(6):
         lines = (f"step {number}.{line}: taskly go{line}\n" for line in range(4))
         site.write(f"steps/{number}.txt", "".join(lines))
-    site.write("bin/tool.js", "run( )\n")
-    site.commit("taskly")
+    site.commit("taskly", {"bin/tool.js": "run( )\n"})
 
     flag = site.flag_of(memory)
 
@@ -327,8 +300,7 @@ def renamed_everywhere(site, old, new, times):
         for number in range(times):
             site.write(f"steps/{number}.txt", f"step {number} of all: {name} go on\n")
         if name == old:
-            site.write("conf/names.ini", f"{old} = 1\n")
-            site.commit("before")
+            site.commit("before", {"conf/names.ini": f"{old} = 1\n"})
             yield
     site.commit("after")
     yield
@@ -389,8 +361,7 @@ def test_what_a_deprecated_definition_names_beside_it_is_named_and_not_proposed(
 
 
 def test_what_says_that_it_is_deprecated_is_flagged_until_it_says_so_no_more(site):
-    site.write("web/cart.py", "def total():\n    return 1\n")
-    site.commit("cart")
+    site.commit("cart", {"web/cart.py": "def total():\n    return 1\n"})
     memory = site.remember("Sums are made in `web/cart.py`")
 
     site.write(
@@ -415,8 +386,7 @@ def test_a_word_that_only_a_page_of_html_shows_is_gone_from_the_code(site):
 
 
 def test_a_list_that_is_taken_from_elsewhere_is_flagged(site):
-    site.write("web/kinds.py", 'KINDS = ["small", "large", "huge"]\n')
-    site.commit("kinds")
+    site.commit("kinds", {"web/kinds.py": 'KINDS = ["small", "large", "huge"]\n'})
     memory = site.remember("A new size goes into `KINDS` in `web/kinds.py`")
 
     site.write("web/kinds.py", "from web.sizes import every\n\nKINDS = list(every)\n")
@@ -483,11 +453,9 @@ def test_a_removed_file_is_a_hint_about_its_folder(site):
     ids=["version", "target", "lines", "lines of an old Macintosh"],
 )
 def test_the_commit_that_made_another_value_is_told(site, text, path, then, now):
-    site.write(path, then + "\n")
-    site.commit("as it is said")
+    site.commit("as it is said", {path: then + "\n"})
     memory = site.remember(text)
-    site.write(path, "# a remark\n" + then + "\n")
-    site.commit("a remark")
+    site.commit("a remark", {path: "# a remark\n" + then + "\n"})
     assert site.verdict(memory) in ("fresh", "touched")
     changed = then.replace("xtask", now) if "xtask" in then else now
     site.write(path, changed.join(("requires-python = '", "'\n")) if "3.1" in now else changed)
@@ -535,11 +503,9 @@ def test_what_a_text_says_not_to_use_may_go(repo, text):
     repo.write("src/net.py", "def fetch_all():\n    return 1\n\n\ndef fetch_one():\n    return 2\n")
     repo.commit("both")
     node = repo.remember(text)
-    repo.write("src/net.py", "def fetch_all():\n    return 1\n")
-    repo.commit("as was said")
+    repo.commit("as was said", {"src/net.py": "def fetch_all():\n    return 1\n"})
     assert repo.verdict(node) == "fresh"
-    repo.write("src/net.py", "def fetch_one():\n    return 2\n")
-    repo.commit("the other way round")
+    repo.commit("the other way round", {"src/net.py": "def fetch_one():\n    return 2\n"})
     assert repo.verdict(node) == "gone"
 
 
@@ -578,15 +544,11 @@ def test_what_is_confirmed_without_what_it_named_is_not_flagged(site, sort):
     ],
 )
 def test_commit_that_made_a_shell_of_a_file_is_its_evidence(site, path, before, after, reason):
-    site.write(path, before)
-    site.commit("the file")
+    site.commit("the file", {path: before})
     memory = site.remember(f"What is asked often stands in `{path}`")
-    site.write(path, f"{before}\n")
-    site.commit("an empty line")
-    site.write(path, after)
-    site.commit("a shell")
-    site.write(path, f"{after}\n")
-    site.commit("another empty line")
+    site.commit("an empty line", {path: f"{before}\n"})
+    site.commit("a shell", {path: after})
+    site.commit("another empty line", {path: f"{after}\n"})
 
     flag = site.flag_of(memory)
 
@@ -607,11 +569,9 @@ def test_a_deprecation_is_told_with_its_commit_and_one_that_was_known_is_no_news
     site, path, definition, mark
 ):
     head = "package web\n\n" if path.endswith(".go") else ""
-    site.write(path, head + definition)
-    site.commit("pay")
+    site.commit("pay", {path: head + definition})
     memory = site.remember(f"Pay with `payNow` in {path}")
-    site.write(path, head + mark + definition)
-    site.commit("deprecate it")
+    site.commit("deprecate it", {path: head + mark + definition})
 
     flag = site.flag_of(memory)
 
@@ -619,11 +579,9 @@ def test_a_deprecation_is_told_with_its_commit_and_one_that_was_known_is_no_news
     assert "is deprecated now" in flag["reason"]
     assert [row["commit"]["subject"] for row in flag["evidence"]] == ["deprecate it"]
     known = site.remember(f"`payNow` in {path} still pays")
-    site.write(path, head + mark + definition + "\n// more\n")
-    site.commit("more")
+    site.commit("more", {path: head + mark + definition + "\n// more\n"})
     assert site.verdict(known) == "fresh"
-    site.write(path, head + mark + definition.replace("return x", "return 1"))
-    site.commit("free of charge")
+    site.commit("free of charge", {path: head + mark + definition.replace("return x", "return 1")})
     found = site.flag_of(known)["evidence"]
     assert [row["commit"]["subject"] for row in found] == ["free of charge"]
 
@@ -641,12 +599,10 @@ def test_class_that_was_renamed_with_its_file_is_not_called_gone_from_the_new_on
 ):
     text = source % "".join(f"    // or {number}\n" for number in range(9))
     text = text.replace("//", "#") if old.endswith(".py") else text
-    site.write(old, text)
-    site.commit("book")
+    site.commit("book", {old: text})
     memory = site.remember("Orders are kept by `OrderBook`")
     site.git("mv", old, new)
-    site.write(new, text.replace("OrderBook", "Ledger"))
-    site.commit("call it ledger")
+    site.commit("call it ledger", {new: text.replace("OrderBook", "Ledger")})
 
     flag = site.flag_of(memory)
 

@@ -3,9 +3,10 @@
 from itertools import pairwise
 
 import pytest
+from refusals import refusal
 from verb_world import FIVE_TRIES
 
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.recall import walks
 
 RULES = [f"Rule {number} of the night shift holds" for number in range(5)]
@@ -141,9 +142,7 @@ def test_a_subgraph_can_begin_at_the_answers_to_a_question(repo, chain):
 
 def test_either_a_memory_or_a_question_is_named(repo, chain):
     for fields in ({}, {"id": chain[0], "query": "pagers"}):
-        with pytest.raises(YaadError) as refused:
-            subgraph(repo, **fields)
-        assert refused.value.code is Code.BAD_REQUEST
+        assert refusal(subgraph, repo, **fields).code is Code.BAD_REQUEST
 
 
 def test_walking_writes_nothing(repo, chain):

@@ -1,8 +1,7 @@
 """Where files and definitions went: what commits say, and what was there before."""
 
 import pytest
-
-from yaadwatch.model.errors import YaadError
+from refusals import refusal
 
 IMAGE = 'FROM node:18\nCOPY . .\nRUN npm ci\nCMD ["node", "."]\n'
 MINIFIED = f"!function(){{{';'.join(f'function f{n}(x){{return x}}' for n in range(60_000))}}}();"
@@ -72,8 +71,7 @@ class TestPackages:
         ],
     )
     def test_a_module_that_became_a_package_is_its_file(self, repo, old, new):
-        repo.write(old, functions(*range(8)))
-        repo.commit("module")
+        repo.commit("module", {old: functions(*range(8))})
         memory = repo.remember(f"All of the wire format is in `{old}`")
 
         repo.move(old, new)
@@ -85,8 +83,7 @@ class TestPackages:
         }
 
     def test_a_module_whose_parts_are_in_a_package_is_the_package(self, repo):
-        repo.write("src/wire.py", functions(*range(9)))
-        repo.commit("module")
+        repo.commit("module", {"src/wire.py": functions(*range(9))})
         memory = repo.remember("All of the wire format is in `src/wire.py`")
 
         repo.git("rm", "-q", "src/wire.py")
@@ -101,8 +98,7 @@ class TestPackages:
         }
 
     def test_a_package_that_says_something_else_is_proposed_by_place_only(self, repo):
-        repo.write("src/wire.py", functions(*range(9)))
-        repo.commit("module")
+        repo.commit("module", {"src/wire.py": functions(*range(9))})
         memory = repo.remember("Eight is added in `src/wire.py`")
 
         repo.git("rm", "-q", "src/wire.py")
@@ -173,8 +169,7 @@ class TestNamesakes:
     def test_nor_to_a_namesake_that_was_moved_since(self, repo, memory):
         repo.move("fn/a/main.py", "fn/c/main.py")
         repo.commit("a is c")
-        repo.write("fn/b/main.py", HANDLER.format(name="on_event", value=2))
-        repo.commit("renamed in b")
+        repo.commit("renamed in b", {"fn/b/main.py": HANDLER.format(name="on_event", value=2)})
 
         self.gone(repo, memory)
         assert "fn/c/main.py" not in str(repo.flag_of(memory))
@@ -213,13 +208,10 @@ class TestNamesakes:
         self, repo, path, later
     ):
         pays = "def handler(event):\n    bill = event.bill\n    return billing.pay(bill)\n"
-        repo.write("fn/d/main.py", pays)
-        repo.commit("a handler that pays")
+        repo.commit("a handler that pays", {"fn/d/main.py": pays})
         memory = repo.remember("`handler` in `fn/d/main.py` pays the bill")
-        repo.write("fn/d/main.py", "import os\n")
-        repo.commit("nothing is paid")
-        repo.write(path, later)
-        repo.commit("another handler")
+        repo.commit("nothing is paid", {"fn/d/main.py": "import os\n"})
+        repo.commit("another handler", {path: later})
 
         flag = repo.flag_of(memory)
         assert (flag["verdict"], flag["level"]) == ("gone", "warn")
@@ -231,8 +223,7 @@ class TestNamesakes:
             repo.write(path, HANDLER.format(name="handler", value=7))
         repo.commit("one handler each")
         memory = repo.remember("`handler` in `fn/e/main.py` answers a request")
-        repo.write("fn/e/main.py", "import os\n")
-        repo.commit("e answers none")
+        repo.commit("e answers none", {"fn/e/main.py": "import os\n"})
 
         flag = repo.flag_of(memory)
 
@@ -241,10 +232,8 @@ class TestNamesakes:
         assert ("had the same before" in flag["reason"]) == (len(others) == 1)
 
     def test_one_that_says_the_same_is_where_it_is_now(self, repo, memory):
-        repo.write("fn/a/main.py", HANDLER.format(name="handler", value=2))
-        repo.commit("a does what b does")
-        repo.write("fn/b/main.py", "from fn.a.main import handler\n")
-        repo.commit("b takes it from a")
+        repo.commit("a does what b does", {"fn/a/main.py": HANDLER.format(name="handler", value=2)})
+        repo.commit("b takes it from a", {"fn/b/main.py": "from fn.a.main import handler\n"})
 
         assert proposed(repo, memory)["path"] == "fn/a/main.py"
 
@@ -301,8 +290,7 @@ class TestNames:
         assert text == "Follow docs/rules/overview.md and [these](rules/overview.md)"
 
     def test_an_escaped_path_is_put_right_with_the_plain_one(self, repo):
-        repo.write("web/_net.ts", "export const a = 1\n")
-        repo.commit("net")
+        repo.commit("net", {"web/_net.ts": "export const a = 1\n"})
         memory = repo.remember(r"Calls are in [web/\_net.ts](web/_net.ts)")
 
         repo.move("web/_net.ts", "app/_net.ts")
@@ -329,15 +317,12 @@ class TestAnnounced:
         ],
     )
     def test_it_raises_no_flag_when_it_goes(self, repo, text):
-        repo.write("package.json", '{"scripts": {"old": "a", "new": "b"}}\n')
-        repo.commit("scripts")
+        repo.commit("scripts", {"package.json": '{"scripts": {"old": "a", "new": "b"}}\n'})
         memory = repo.remember(text)
 
-        repo.write("package.json", '{"scripts": {"new": "b"}}\n')
-        repo.commit("old is gone")
+        repo.commit("old is gone", {"package.json": '{"scripts": {"new": "b"}}\n'})
         assert repo.verdict(memory) == "fresh"
-        repo.write("package.json", '{"scripts": {}}\n')
-        repo.commit("so is new")
+        repo.commit("so is new", {"package.json": '{"scripts": {}}\n'})
         assert repo.verdict(memory) == "gone"
 
     @pytest.mark.parametrize(
@@ -350,12 +335,10 @@ class TestAnnounced:
         ],
     )
     def test_a_name_near_such_words_is_flagged_when_it_goes(self, repo, text):
-        repo.write("package.json", '{"scripts": {"old": "a", "new": "b"}}\n')
-        repo.commit("scripts")
+        repo.commit("scripts", {"package.json": '{"scripts": {"old": "a", "new": "b"}}\n'})
         memory = repo.remember(text)
 
-        repo.write("package.json", '{"scripts": {"new": "b"}}\n')
-        repo.commit("old is gone")
+        repo.commit("old is gone", {"package.json": '{"scripts": {"new": "b"}}\n'})
 
         assert repo.verdict(memory) == "gone"
 
@@ -373,14 +356,12 @@ class TestRefusals:
         ],
     )
     def test_a_name_that_is_defined_too_often_is_refused_for_that(self, repo, path, source):
-        repo.write(path, source)
-        repo.commit("often")
+        repo.commit("often", {path: source})
 
-        with pytest.raises(YaadError) as refused:
-            repo.remember(f"`get` in {path} is what you want", symbols=["get"])
+        error = refusal(repo.remember, f"`get` in {path} is what you want", symbols=["get"])
 
-        assert f"{path} defines get more than 3 times" in refused.value.message
-        assert "defined in none" not in refused.value.message
+        assert f"{path} defines get more than 3 times" in error.message
+        assert "defined in none" not in error.message
 
     @pytest.mark.parametrize(
         ("source", "why"),
@@ -388,17 +369,16 @@ class TestRefusals:
         ids=["minified", "large"],
     )
     def test_a_file_that_cannot_be_read_is_named_as_such(self, repo, source, why):
-        repo.write("dist/app.min.js", source)
-        repo.commit("odd")
+        repo.commit("odd", {"dist/app.min.js": source})
 
-        with pytest.raises(YaadError) as refused:
-            repo.remember("It is there", files=["dist/app.min.js"], symbols=["f5000"])
+        error = refusal(repo.remember, "It is there", files=["dist/app.min.js"], symbols=["f5000"])
 
-        assert "dist/app.min.js" in refused.value.message
-        assert why in refused.value.message
+        assert "dist/app.min.js" in error.message
+        assert why in error.message
 
     def test_refusal_names_a_definition_that_is_nowhere(self, repo):
-        with pytest.raises(YaadError) as refused:
-            repo.remember("f is in it", files=["src/net.py"], symbols=["nowhere_at_all"])
+        error = refusal(
+            repo.remember, "f is in it", files=["src/net.py"], symbols=["nowhere_at_all"]
+        )
 
-        assert "No named file defines nowhere_at_all" in refused.value.message
+        assert "No named file defines nowhere_at_all" in error.message

@@ -117,8 +117,7 @@ def test_each_operation_names_the_author_and_the_reach_of_each_memory(asked):
 
 def test_reach_names_the_file_the_folder_and_the_branch(asked):
     repo = asked.repo
-    repo.write("packages/web/CLAUDE.md", "# Web\n\n- The web port is 8080\n")
-    repo.commit("web")
+    repo.commit("web", {"packages/web/CLAUDE.md": "# Web\n\n- The web port is 8080\n"})
     repo.write("CLAUDE.local.md", "# Mine\n\n- Use my own mirror\n")
     repo.sync()
     repo.write("src/draft.py", "def draft():\n    return 1\n")

@@ -1,6 +1,7 @@
 """A watched project where git cannot be run: its memories can be read, and are not added to."""
 
 import pytest
+from refusals import refusal
 from verb_world import FIVE_TRIES, NET, RETRY, prepared
 
 from yaadwatch.db import anchors
@@ -45,13 +46,12 @@ def resting(tree, memory):
 def test_a_statement_about_code_is_refused_and_not_stored(tree, no_git, fields):
     no_git()
 
-    with pytest.raises(YaadError) as raised:
-        tree.remembered(**fields)
+    error = refusal(tree.remembered, **fields)
 
-    assert raised.value.code is Code.UNAVAILABLE
-    assert raised.value.message.startswith(MISSING)
-    assert "nothing was stored" in raised.value.message
-    assert "Install git" in raised.value.hint
+    assert error.code is Code.UNAVAILABLE
+    assert error.message.startswith(MISSING)
+    assert "nothing was stored" in error.message
+    assert "Install git" in error.hint
     assert tree.memories() == []
 
 
@@ -83,11 +83,10 @@ def test_a_memory_stays_as_it_is_where_git_has_to_tell_what_it_rests_on(tree, no
     rests_on = resting(tree, memory)
     no_git()
 
-    with pytest.raises(YaadError) as raised:
-        change(tree, memory)
+    error = refusal(change, tree, memory)
 
-    assert raised.value.code is Code.UNAVAILABLE
-    assert MISSING in raised.value.message
+    assert error.code is Code.UNAVAILABLE
+    assert MISSING in error.message
     assert tree.show(memory)["version"] == before["version"]
     assert resting(tree, memory) == rests_on
 

@@ -3,9 +3,10 @@
 import shutil
 
 import pytest
+from refusals import refusal
 from verb_world import FIVE_TRIES, NET, RETRY, Tree, table
 
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.staleness import stale
 from yaadwatch.workspace import agent_files
 
@@ -29,8 +30,7 @@ def test_both_see_the_same_memories(repo, linked):
 
 def test_each_has_flags_of_its_own(repo, linked):
     memory = repo.remember()
-    linked.write("src/net.py", FIVE_TRIES)
-    linked.commit("five tries")
+    linked.commit("five tries", {"src/net.py": FIVE_TRIES})
 
     assert linked.flag_of(memory)["branch"] == "topic"
     assert repo.verdict(memory) == "fresh"
@@ -43,8 +43,7 @@ def test_each_has_flags_of_its_own(repo, linked):
 
 def test_a_confirmation_in_one_is_judged_anew_in_the_other(repo, linked):
     memory = repo.remember()
-    linked.write("src/net.py", FIVE_TRIES)
-    linked.commit("five tries")
+    linked.commit("five tries", {"src/net.py": FIVE_TRIES})
     assert linked.verdict(memory) == "changed"
     assert repo.verdict(memory) == "fresh"
 
@@ -55,8 +54,7 @@ def test_a_confirmation_in_one_is_judged_anew_in_the_other(repo, linked):
 
 
 def test_a_memory_of_one_branch_is_flagged_where_its_file_is_not(repo, linked):
-    linked.write("src/brand_new.py", NET)
-    linked.commit("brand new")
+    linked.commit("brand new", {"src/brand_new.py": NET})
     memory = linked.remember("See src/brand_new.py")
 
     assert linked.verdict(memory) == "fresh"
@@ -86,12 +84,11 @@ def test_a_work_tree_that_vanished_is_an_error_that_says_so(repo, linked):
     shutil.rmtree(linked.path)
 
     project = repo.home.project_at(repo.path)[0].id
-    with pytest.raises(YaadError) as refused:
-        stale.check_tree(repo.home, project, rows[linked.path], None)
+    error = refusal(stale.check_tree, repo.home, project, rows[linked.path], None)
 
-    assert refused.value.code is Code.NOT_FOUND
-    assert str(linked.path) in refused.value.message
-    assert "nothing was checked" in refused.value.message
+    assert error.code is Code.NOT_FOUND
+    assert str(linked.path) in error.message
+    assert "nothing was checked" in error.message
     assert [tree.root for tree in stale.watched(repo.home)] == [repo.path]
 
 

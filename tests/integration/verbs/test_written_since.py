@@ -78,8 +78,7 @@ class TestAdd:
         tree.write("src/limits.py", "MAX_RETRIES = 5\n")
         tree.git("rm", "-q", "config/api.toml")
         tree.commit("five, and no tokens")
-        tree.write("CLAUDE.md", WRAPPED)
-        tree.commit("wrapped")
+        tree.commit("wrapped", {"CLAUDE.md": WRAPPED})
         added(tree)
         assert flagged(tree) == {"The": "changed", "Tokens": "gone"}
 
@@ -87,8 +86,7 @@ class TestAdd:
         tree.write("CLAUDE.md", "# Rules\n\n- Calls go through `fetch_with_retry`.\n")
         tree.write("src/limits.py", "MAX_RETRIES = 5\n")
         tree.commit("less said")
-        tree.write("CLAUDE.md", WRAPPED.replace("is 3", "is 5"))
-        tree.commit("said again")
+        tree.commit("said again", {"CLAUDE.md": WRAPPED.replace("is 3", "is 5")})
         added(tree)
         assert flagged(tree) == {}
 
@@ -98,8 +96,7 @@ class TestAdd:
         assert flagged(tree) == {}
 
     def test_what_became_false_before_we_came_is_told(self, tree):
-        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
-        tree.commit("five")
+        tree.commit("five", {"src/limits.py": "MAX_RETRIES = 5\n"})
         tree.git("rm", "-q", "config/api.toml")
         tree.commit("no tokens")
         added(tree)
@@ -109,10 +106,8 @@ class TestAdd:
         assert [row["commit"]["subject"] for row in told["gone"]["evidence"]] == ["no tokens"]
 
     def test_what_was_reworded_after_the_change_is_true(self, tree):
-        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
-        tree.commit("five")
-        tree.write("CLAUDE.md", RULES.replace("is 3", "is 5"))
-        tree.commit("say so")
+        tree.commit("five", {"src/limits.py": "MAX_RETRIES = 5\n"})
+        tree.commit("say so", {"CLAUDE.md": RULES.replace("is 3", "is 5")})
         added(tree)
         assert flagged(tree) == {}
 
@@ -125,17 +120,14 @@ class TestAdd:
         assert flagged(tree) == {"Tokens": "gone"}
 
     def test_words_in_no_commit_count_from_now(self, tree):
-        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
-        tree.commit("five")
+        tree.commit("five", {"src/limits.py": "MAX_RETRIES = 5\n"})
         tree.write("CLAUDE.md", RULES.replace("The limit lives", "Its limit lives"))
         added(tree)
         assert flagged(tree) == {}
 
     def test_what_came_after_the_words_is_rested_on_too(self, tree):
-        tree.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
-        tree.commit("planned")
-        tree.write("src/pages.py", "def page():\n    return 1\n")
-        tree.commit("pages")
+        tree.commit("planned", {"CLAUDE.md": RULES + "- Pages are made by `src/pages.py`.\n"})
+        tree.commit("pages", {"src/pages.py": "def page():\n    return 1\n"})
         added(tree)
         assert flagged(tree) == {}
         tree.git("rm", "-q", "src/pages.py")
@@ -143,8 +135,7 @@ class TestAdd:
         assert flagged(tree) == {"Pages": "gone"}
 
     def test_where_history_is_cut_it_counts_from_the_oldest_commit_there(self, tree, world):
-        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
-        tree.commit("five")
+        tree.commit("five", {"src/limits.py": "MAX_RETRIES = 5\n"})
         tree.git("rm", "-q", "config/api.toml")
         tree.commit("no tokens")
         shallow = world.tree("shallow")
@@ -169,8 +160,7 @@ class TestAdd:
         assert shallow.stale()["shallow"] == {"statements": 2}
 
     def test_what_is_newer_than_a_shallow_clone_is_not_counted(self, tree, world):
-        tree.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
-        tree.commit("say more")
+        tree.commit("say more", {"CLAUDE.md": RULES + "- Pages are made by `src/pages.py`.\n"})
         shallow = world.tree("shallow")
         shallow.git("clone", "-q", "--depth=2", f"file://{tree.path}", ".")
         added(shallow)
@@ -234,8 +224,7 @@ class TestByAndBy:
     @pytest.fixture
     def old(self, tree):
         """The repository, watched, with two rules that are false since; nothing looked up."""
-        tree.write("src/limits.py", "MAX_RETRIES = 5\n")
-        tree.commit("five")
+        tree.commit("five", {"src/limits.py": "MAX_RETRIES = 5\n"})
         tree.git("rm", "-q", "config/api.toml")
         tree.commit("no tokens")
         assert tree.add()["looking"] == 3
@@ -248,8 +237,7 @@ class TestByAndBy:
 
     def test_of_very_many_all_are_looked_up_so_many_at_a_time(self, tree):
         many = "".join(f"- Rule {number} holds.\n" for number in range(2 * STATEMENTS_MAX + 9))
-        tree.write("CLAUDE.md", many + RULES)
-        tree.commit("many")
+        tree.commit("many", {"CLAUDE.md": many + RULES})
         tree.git("rm", "-q", "config/api.toml")
         tree.commit("no tokens")
         left = [tree.add()["looking"]]
@@ -363,8 +351,7 @@ class TestSince:
 
     def test_it_looks_up_few_statements(self, tree):
         rules = "".join(f"- Rule {number} holds.\n" for number in range(STATEMENTS_MAX + 9))
-        tree.write("CLAUDE.md", rules)
-        tree.commit("many")
+        tree.commit("many", {"CLAUDE.md": rules})
         assert len(self.since(tree)) == STATEMENTS_MAX
 
     def test_of_several_files_together_it_looks_up_no_more(self, tree):

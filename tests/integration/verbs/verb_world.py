@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -240,9 +240,7 @@ class Tree:
     def begin(self, *init: str) -> None:
         """Have git make a repository of it, with one commit."""
         self.git("init", "-q", "-b", "main", *init)
-        self.write("src/net.py", NET)
-        self.write("notes.md", "Notes.\n")
-        self.commit("one")
+        self.commit("one", {"src/net.py": NET, "notes.md": "Notes.\n"})
 
     def git(self, *arguments: str, check: bool = True) -> str:
         done = subprocess.run(
@@ -261,7 +259,10 @@ class Tree:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def commit(self, subject: str) -> str:
+    def commit(self, subject: str, files: Mapping[str, str | bytes] | None = None) -> str:
+        """Write `files`, commit all that is there, and return the commit's id."""
+        for path, content in (files or {}).items():
+            self.write(path, content)
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", subject)
         return self.head()

@@ -6,6 +6,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refusal
 
 from yaadwatch.api import codec, frames, message
 from yaadwatch.api.messages import graph, memories, store
@@ -256,11 +257,10 @@ def test_what_is_wrong_with_a_request_is_said(wrong, told):
 
 
 def test_an_unknown_operation_is_not_found_and_the_nearest_is_named():
-    with pytest.raises(YaadError) as raised:
-        codec.request(frame("recal"))
+    error = refusal(codec.request, frame("recal"))
 
-    assert raised.value.code is Code.NOT_FOUND
-    assert raised.value.hint == "The nearest one is 'recall'."
+    assert error.code is Code.NOT_FOUND
+    assert error.hint == "The nearest one is 'recall'."
 
 
 def test_every_operation_can_be_asked_about_a_folder():
@@ -299,11 +299,10 @@ def test_the_first_line_says_who_asks():
 
 @pytest.mark.parametrize("protocol", [0, PROTOCOL + 1])
 def test_another_protocol_is_refused_before_anything_else_is_looked_at(protocol):
-    with pytest.raises(YaadError) as raised:
-        codec.hello({"protocol": protocol, "wishes": "unheard of"})
+    error = refusal(codec.hello, {"protocol": protocol, "wishes": "unheard of"})
 
-    assert raised.value.code is Code.REFUSED
-    assert f"protocol {PROTOCOL} and the client {protocol}" in raised.value.message
+    assert error.code is Code.REFUSED
+    assert f"protocol {PROTOCOL} and the client {protocol}" in error.message
 
 
 @pytest.mark.parametrize(

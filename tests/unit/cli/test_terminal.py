@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from recording import NOW
+from refusals import refusal
 
 from yaadwatch.cli import terminal
 from yaadwatch.cli.terminal import Terminal, clock, columns, of_process, read_all, styled
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 
 widths = st.integers(min_value=40, max_value=120)
 
@@ -192,12 +193,11 @@ def test_a_command_may_be_started_without_streams(monkeypatch):
 def test_an_input_that_is_not_utf_8_is_refused_with_what_to_do_about_it():
     latin1 = io.TextIOWrapper(io.BytesIO(b"caf\xe9"), encoding="utf-8")
 
-    with pytest.raises(YaadError) as raised:
-        read_all(latin1, "Standard input", "Nothing was kept.")
+    error = refusal(read_all, latin1, "Standard input", "Nothing was kept.")
 
-    assert raised.value.code is Code.BAD_REQUEST
-    assert raised.value.message == "Standard input is not text in UTF-8. Nothing was kept."
-    assert "iconv" in raised.value.hint
+    assert error.code is Code.BAD_REQUEST
+    assert error.message == "Standard input is not text in UTF-8. Nothing was kept."
+    assert "iconv" in error.hint
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 
 from yaadwatch import places
 from yaadwatch.client import autostart
@@ -125,23 +126,21 @@ def _said_at_start():
 def test_a_daemon_that_ends_at_once_is_told_with_its_last_words(home):
     broken = (*SMALL_DAEMON, "the store is newer", "than the program")
 
-    with pytest.raises(YaadError) as raised:
-        autostart.start(broken)
+    error = refusal(autostart.start, broken)
 
-    assert raised.value.code is Code.UNAVAILABLE
-    assert "ended with status 1" in raised.value.message
-    assert raised.value.message.endswith("\n    the store is newer\n    than the program")
-    assert str(places.start_log()) in raised.value.hint
+    assert error.code is Code.UNAVAILABLE
+    assert "ended with status 1" in error.message
+    assert error.message.endswith("\n    the store is newer\n    than the program")
+    assert str(places.start_log()) in error.hint
 
 
 def test_only_the_words_of_this_start_are_told(home):
     with pytest.raises(YaadError):
         autostart.start((*SMALL_DAEMON, "yesterday"))
-    with pytest.raises(YaadError) as raised:
-        autostart.start((*SMALL_DAEMON, "today"))
+    error = refusal(autostart.start, (*SMALL_DAEMON, "today"))
 
-    assert "today" in raised.value.message
-    assert "yesterday" not in raised.value.message
+    assert "today" in error.message
+    assert "yesterday" not in error.message
 
 
 def test_a_daemon_that_never_answers_is_given_up(home):
@@ -157,11 +156,10 @@ def test_a_daemon_that_never_answers_is_given_up(home):
 def test_service_that_never_answers_is_named_as_one(home, monkeypatch):
     monkeypatch.setattr(autostart, "ask_to_start", lambda: True)
 
-    with pytest.raises(YaadError) as raised:
-        autostart.start(time_s=0.1)
+    error = refusal(autostart.start, time_s=0.1)
 
     text = "The daemon was started as a service and did not answer within 0.1 s."
-    assert raised.value.message == text
+    assert error.message == text
 
 
 def test_a_program_that_is_not_there_is_told(home):

@@ -9,11 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 
 from yaadwatch import places
 from yaadwatch.client import presence
 from yaadwatch.daemon.process import DaemonLock
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 
 ROOT = Path(__file__).parents[3]
 SOCKET = Path("/run/user/1000/yaadwatch/daemon.sock")
@@ -82,12 +83,11 @@ def test_a_shorter_text_leaves_nothing_of_a_longer_one(path):
 def test_a_second_daemon_is_told_who_holds_the_lock_and_changes_nothing(path, holder):
     before = path.read_text()
 
-    with pytest.raises(YaadError) as caught:
-        DaemonLock(path).acquire(SOCKET)
+    error = refusal(DaemonLock(path).acquire, SOCKET)
 
-    assert caught.value.code is Code.CONFLICT
-    assert f"pid {holder.pid}" in caught.value.message
-    assert "/run/theirs.sock" in caught.value.message
+    assert error.code is Code.CONFLICT
+    assert f"pid {holder.pid}" in error.message
+    assert "/run/theirs.sock" in error.message
     assert path.read_text() == before
 
 
@@ -95,9 +95,7 @@ def test_one_object_takes_the_lock_once(path):
     with closing(DaemonLock(path)) as lock:
         lock.acquire(SOCKET)
 
-        with pytest.raises(YaadError) as caught:
-            lock.acquire(SOCKET)
-        assert caught.value.code is Code.CONFLICT
+        assert refusal(lock.acquire, SOCKET).code is Code.CONFLICT
 
 
 def test_the_lock_of_a_process_that_was_killed_is_free(path, holder):
@@ -153,9 +151,7 @@ def test_text_that_nobody_understands_is_no_obstacle(path):
         lock.acquire(SOCKET)
         path.write_bytes(b"\xff")
 
-        with pytest.raises(YaadError) as caught:
-            DaemonLock(path).acquire(SOCKET)
-        assert caught.value.message.startswith("Another daemon runs; ")
+        assert refusal(DaemonLock(path).acquire, SOCKET).message.startswith("Another daemon runs; ")
 
 
 def test_a_lock_that_is_a_link_is_not_followed(path, tmp_path):
@@ -164,10 +160,7 @@ def test_a_lock_that_is_a_link_is_not_followed(path, tmp_path):
     path.parent.mkdir()
     path.symlink_to(theirs)
 
-    with pytest.raises(YaadError) as caught:
-        DaemonLock(path).acquire(SOCKET)
-
-    assert caught.value.code is Code.UNAVAILABLE
+    assert refusal(DaemonLock(path).acquire, SOCKET).code is Code.UNAVAILABLE
     assert theirs.read_text() == "theirs"
     assert not presence.daemon_holds_lock()
 
@@ -181,19 +174,15 @@ def test_a_pipe_in_its_place_is_told_and_nobody_waits_for_it(path, monkeypatch):
     assert places.announced_pid() is None
     assert not presence.daemon_holds_lock()
     assert not presence.daemon_holds_lock()
-    with pytest.raises(YaadError) as caught:
-        DaemonLock(path).acquire(SOCKET)
-    assert caught.value.message == f"{path} is no plain file; the daemon did not start."
+    error = refusal(DaemonLock(path).acquire, SOCKET)
+    assert error.message == f"{path} is no plain file; the daemon did not start."
 
 
 def test_a_home_that_is_a_link_is_refused(path, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     path.parent.symlink_to(tmp_path / "elsewhere")
 
-    with pytest.raises(YaadError) as caught:
-        DaemonLock(path).acquire(SOCKET)
-
-    assert caught.value.code is Code.REFUSED
+    assert refusal(DaemonLock(path).acquire, SOCKET).code is Code.REFUSED
 
 
 def test_programs_that_the_daemon_starts_do_not_hold_its_lock(path):

@@ -94,14 +94,20 @@ def test_a_name_that_is_no_text_does_not_break_the_line(log):
     assert lines(path)[0]["path"] == "?.py"
 
 
-def test_the_log_is_ours_alone_and_does_not_grow_for_ever(tmp_path):
+@pytest.fixture
+def small(monkeypatch):
+    """Logs of a twentieth of their size."""
+    monkeypatch.setattr(supervisor, "BYTES_MAX", supervisor.BYTES_MAX // 20)
+
+
+def test_the_log_is_ours_alone_and_does_not_grow_for_ever(tmp_path, small):
     umask = os.umask(0)
     try:
         path = tmp_path / "daemon.log"
         path.touch(0o644)
         handlers = supervisor.begin(path, mask_tree, echo=None)
         for number in range(100):
-            logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 60_000})
+            logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 3_000})
         supervisor.end(handlers)
     finally:
         os.umask(umask)
@@ -131,11 +137,11 @@ def test_what_is_no_file_is_refused_as_a_log(tmp_path, kind):
     assert (tmp_path / "elsewhere").read_text() == "not ours\n"
 
 
-def test_a_log_that_cannot_be_moved_on_goes_on_and_does_not_grow_for_ever(tmp_path, capsys):
+def test_a_log_that_cannot_be_moved_on_goes_on_and_does_not_grow(tmp_path, small, capsys):
     path = tmp_path / ("d" * 254)  # none longer is a name
     handlers = supervisor.begin(path, mask_tree, echo=None)
     for number in range(120):
-        logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 60_000})
+        logging.getLogger("yaadwatch").warning("x", extra={"n": number, "text": "y" * 3_000})
     supervisor.end(handlers)
 
     assert path.stat().st_size <= supervisor.BYTES_MAX

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.cli.main import COMMANDS
@@ -128,11 +129,10 @@ def test_a_wide_tool_asks_for_the_row_that_is_named():
     ],
 )
 def test_a_wide_tool_says_what_is_wrong_with_a_call(given, told):
-    with pytest.raises(YaadError) as raised:
-        WIDE["curate"].asked(given)
+    error = refusal(WIDE["curate"].asked, given)
 
-    assert told in f"{raised.value.message} {raised.value.hint}"
-    assert raised.value.code is Code.BAD_REQUEST
+    assert told in f"{error.message} {error.hint}"
+    assert error.code is Code.BAD_REQUEST
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refusal
 from store_samples import NOW, edge, empty_store, node
 
 from yaadwatch.db import edges, nodes
@@ -40,9 +41,7 @@ def test_acyclic_kinds_stay_acyclic_and_nothing_else_is_refused(kind, pairs):
         try:
             TopologicalSorter(with_it).prepare()
         except CycleError:
-            with pytest.raises(YaadError) as caught:
-                edges.insert(conn, edge(start, end, kind))
-            assert caught.value.code is Code.REFUSED
+            assert refusal(edges.insert, conn, edge(start, end, kind)).code is Code.REFUSED
         else:
             assert edges.insert(conn, edge(start, end, kind)) is (end not in kept[start])
             kept = with_it
@@ -203,9 +202,7 @@ def test_equal_edges_never_hold_twice_at_any_time(rows):
         if end is None and any(other.valid_until is None for other in kept):
             assert not edges.insert(conn, one)
         elif any(one.interval.overlaps(other.interval) for other in kept):
-            with pytest.raises(YaadError) as caught:
-                edges.insert(conn, one)
-            assert caught.value.code is Code.CONFLICT
+            assert refusal(edges.insert, conn, one).code is Code.CONFLICT
         else:
             assert edges.insert(conn, one)
             kept.append(one)
@@ -238,10 +235,7 @@ def test_a_clash_names_the_edge_and_when_it_held(conn):
 def test_a_clash_says_what_keeps_both_apart(conn, there, new, hint):
     edges.insert(conn, _held(*there))
 
-    with pytest.raises(YaadError) as caught:
-        edges.insert(conn, _held(*new))
-
-    assert caught.value.hint.endswith(hint)
+    assert refusal(edges.insert, conn, _held(*new)).hint.endswith(hint)
 
 
 def test_an_edge_that_begins_now_begins_where_an_equal_one_ended_later(conn):

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 from standing_in import FakeDaemon, FakeManager
 
 from tests import answers
@@ -18,7 +19,7 @@ from yaadwatch.api.answers.shapes import Installed
 from yaadwatch.client import presence
 from yaadwatch.install import install, units
 from yaadwatch.install.install import World
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 
 
 class Noon:
@@ -69,12 +70,6 @@ def tree(home):
             os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else ""
         )
     return found
-
-
-def refusal(act, *given, **options):
-    with pytest.raises(YaadError) as raised:
-        act(*given, **options)
-    return raised.value
 
 
 def unit(home):

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 
 from yaadwatch.install import units
 from yaadwatch.install.units import USUAL, Service
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 
 SHOWN = Path(__file__).parents[3] / "service-units"
 README = (SHOWN / "README.md").read_text(encoding="utf-8")
@@ -101,11 +102,10 @@ def test_nothing_in_a_path_means_anything_to_systemd():
 
 @pytest.mark.parametrize("path", ["/a\nExecStartPre=/bin/x", "/a\tb", "/a\x7f", "/a\0b", "/\udcff"])
 def test_a_path_that_would_end_the_line_is_refused(path):
-    with pytest.raises(YaadError) as raised:
-        Service(program=(path,), socket="/s")
+    error = refusal(Service, program=(path,), socket="/s")
 
-    assert raised.value.code is Code.REFUSED
-    assert "another folder" in raised.value.hint
+    assert error.code is Code.REFUSED
+    assert "another folder" in error.hint
 
 
 LAUNCHD = {

@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refusal
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import ALWAYS, WIDE_TOOLS, Settings
@@ -208,11 +209,10 @@ def test_a_bad_value_leaves_what_says_less_and_all_others(path):
 def test_a_file_that_is_no_toml_is_told(path, data):
     path.write_bytes(data)
 
-    with pytest.raises(YaadError) as caught:
-        config.load(path, {})
+    error = refusal(config.load, path, {})
 
-    assert caught.value.code is Code.BAD_REQUEST
-    assert str(path) in caught.value.message
+    assert error.code is Code.BAD_REQUEST
+    assert str(path) in error.message
 
 
 def test_a_number_of_too_many_digits_is_told(path):
@@ -272,13 +272,10 @@ def test_half_a_list_is_none(text):
 
 
 def test_what_could_not_be_set_changed_nothing():
-    with pytest.raises(YaadError) as refused:
-        config.understood("watch.poll_s", "0")
+    error = refusal(config.understood, "watch.poll_s", "0")
 
-    assert refused.value.message == (
-        "watch.poll_s must be within 1 and 3600, got 0; nothing was changed."
-    )
-    assert refused.value.hint == "What it is now: yaadwatch config get watch.poll_s"
+    assert error.message == ("watch.poll_s must be within 1 and 3600, got 0; nothing was changed.")
+    assert error.hint == "What it is now: yaadwatch config get watch.poll_s"
 
 
 def test_a_pipe_in_its_place_keeps_nobody_waiting(path):
@@ -292,10 +289,7 @@ def test_a_pipe_in_its_place_keeps_nobody_waiting(path):
 def test_a_file_that_cannot_be_read_is_told(path):
     path.mkdir()
 
-    with pytest.raises(YaadError) as caught:
-        config.load(path, {})
-
-    assert caught.value.code is Code.UNAVAILABLE
+    assert refusal(config.load, path, {}).code is Code.UNAVAILABLE
 
 
 @given(st.dictionaries(st.text(max_size=30), st.text(max_size=30)))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from refusals import refusal
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import files
@@ -291,10 +292,7 @@ def test_a_link_is_no_private_folder(tmp_path, target):
     (tmp_path / "real").mkdir(mode=0o755)
     (tmp_path / "link").symlink_to(tmp_path / target)
 
-    with pytest.raises(YaadError) as caught:
-        files.private_folder(tmp_path / "link")
-
-    assert caught.value.code is Code.REFUSED
+    assert refusal(files.private_folder, tmp_path / "link").code is Code.REFUSED
     assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o755
     assert not (tmp_path / "nowhere").exists()
 
@@ -302,19 +300,13 @@ def test_a_link_is_no_private_folder(tmp_path, target):
 def test_a_file_is_no_private_folder(tmp_path):
     (tmp_path / "file").touch()
 
-    with pytest.raises(YaadError) as caught:
-        files.private_folder(tmp_path / "file")
-
-    assert caught.value.code is Code.REFUSED
+    assert refusal(files.private_folder, tmp_path / "file").code is Code.REFUSED
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
 
-    with pytest.raises(YaadError) as caught:
-        files.private_folder(tmp_path / "file" / "below")
-
-    assert caught.value.code is Code.UNAVAILABLE
+    assert refusal(files.private_folder, tmp_path / "file" / "below").code is Code.UNAVAILABLE
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
@@ -322,10 +314,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path):
     (tmp_path / "theirs").mkdir()
     os.chown(tmp_path / "theirs", 65534, 65534)
 
-    with pytest.raises(YaadError) as caught:
-        files.private_folder(tmp_path / "theirs")
-
-    assert caught.value.code is Code.REFUSED
+    assert refusal(files.private_folder, tmp_path / "theirs").code is Code.REFUSED
 
 
 # Lines that are appended and taken out again
@@ -402,9 +391,7 @@ def test_nothing_is_written_through_a_link(tmp_path):
     (tmp_path / "info").symlink_to(tmp_path / "theirs")
 
     for path in (tmp_path / "exclude", tmp_path / "info" / "exclude"):
-        with pytest.raises(YaadError) as caught:
-            files.append_line_exact(path, LINE)
-        assert caught.value.code is Code.REFUSED
+        assert refusal(files.append_line_exact, path, LINE).code is Code.REFUSED
         with pytest.raises(YaadError):
             files.remove_exact(path, "theirs\n")
 

@@ -4,8 +4,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 
-from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.errors import Code
 from yaadwatch.system import processes
 
 
@@ -54,9 +55,8 @@ def test_without_room_anywhere_it_is_said_and_nothing_is_left(tmp_path, monkeypa
     monkeypatch.setattr(processes, "_MEMORY", tmp_path / memory)
     lent = processes.folder(full([tmp_path / "disk", tmp_path / "memory"]))
 
-    with pytest.raises(YaadError) as raised:
-        lent.__enter__()
+    error = refusal(lent.__enter__)
 
-    assert raised.value.code is Code.UNAVAILABLE
-    assert "No space left" in raised.value.message
+    assert error.code is Code.UNAVAILABLE
+    assert "No space left" in error.message
     assert [path for path in Path(tmp_path).rglob("*") if path.name == "half"] == []
