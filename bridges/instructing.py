@@ -23,6 +23,7 @@ ROW: Final = "it is a row of a table"
 STEP: Final = "it is one step of several"
 BODY: Final = "its nested list, code or paragraphs cannot travel with it"
 LIMITED: Final = "the text beside it says when it does not hold"
+DOUBTFUL: Final = "a label or comment above may hold for it, too"
 TAG: Final = "it stands inside a tag that may change what it means"
 FRAGMENT: Final = "it makes no sense without the text around it"
 
@@ -115,6 +116,20 @@ _EXPLAINS = re.compile(
     r"|(?:(?:tech )?stack|features?|purpose|status|use for)(?=\W*:))\b",
     re.IGNORECASE,
 )
+_ABOUT_USERS = re.compile(
+    r"""^\W*(?:(?:all|any|both|only|our|new|existing|the|anonymous|guest|registered
+          |end|logged[- ]?in|signed[- ]?in|(?:un)?authenticated|external|paying|premium|free
+          |mobile)[ -]){0,3}
+        (?:users|customers|visitors|guests|subscribers|buyers|sellers|shoppers|players|patients
+          |students|admins|administrators|(?:an?|each|every)[ ](?:\w+[ ])?(?:user|customer|visitor
+          |guest|subscriber|buyer|seller|shopper|player|patient|student|admin|administrator))
+        (?:[ ](?:who|that|with|without|in|from|of)\b[^.;:,]{1,40}?)?[ ]
+        (?:also[ ]|first[ ]|always[ ])?
+        (?:must|should|shall|may|can(?:not)?|ha(?:s|ve)[ ]to|needs?[ ]to)\b
+        (?!.*(?:`|\byour?\b|\w/\w|\b(?:agents?|functions?|class(?:es)?|tests?|commits?|code)\b))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What the people who use a product do there. "The user" is the agent's."""
 _COMMAND = re.compile(
     r"^\W*(?:[A-Za-z][\w /-]{0,40}\W{0,4}(?::|with|via|by|is|are)\W*)?`(?![A-Z][A-Z_]{2,})"
     r"(?:[^`]*[\s/][^`]*|make|just|pytest|tox|nox|ruff|mypy|jest|tsc|eslint|prettier)`"
@@ -126,6 +141,7 @@ _STAYS: Final = (
     (THANKS, _THANKS),
     (EXAMPLE, _EXAMPLE),
     (PROSE, _EXPLAINS),
+    (PROSE, _ABOUT_USERS),
 )
 _FORBIDS_BELOW = re.compile(
     r"\b(?:never|do not|don['’]ts?|must not|avoid|forbidden|prohibited|banned|not allowed)\b",
@@ -237,7 +253,7 @@ def why_it_stays(words: str, form: Form, *, label: str = "", kind: str | None = 
         return EXAMPLE
     if _is_pointer(words):
         return LINK
-    if _FRAGMENT_END.search(words) or _FOOTNOTE.search(words):
+    if _FRAGMENT_END.search(words) or _FOOTNOTE.search(words) or is_bare_ban(words):
         return FRAGMENT
     if _BACK.search(words) and not label.endswith(":"):
         return FRAGMENT
@@ -346,6 +362,45 @@ _FOR_ALL: Final = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Words that begin like a condition and hold for every reader."""
+
+
+_BAN: Final = re.compile(
+    r"""\W*(?:please[ ]|you[ ]|we[ ]|agents?[ ])?
+        (?:never|don['’]?t|do[ ]not|avoid|stop|forbidden|prohibited|banned|not[ ]allowed|disallowed
+          |(?:must|should|may|can|will)(?:[ ]not|n['’]t)|cannot|under[ ]no[ ]circumstances?
+          |in[ ]no[ ]case|at[ ]no[ ]time|on[ ]no[ ]account|by[ ]no[ ]means)
+        (?:\W+(?:ever|do|doing|be|so|please|under|any|no|circumstances?|in|at|for|of|time|case|reason
+          |whatsoever|whatever|the|these|this|those|them|following|things?|here))*\W*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+_REMARK: Final = re.compile(
+    r"(?:yaad|markdownlint|prettier|eslint|textlint|mdformat|rumdl|vale|cspell|spell|lint|toc\b|doctoc"
+    r"|begin\b|end\b|start\b|stop\b|(?:this \w+ (?:is|was) )?(?:auto\W?)?generated)",
+    re.IGNORECASE,
+)
+"""Comments for tools."""
+_KEPT: Final = re.compile(r"\b(?:edit|editing|generated|(?:in )?sync|by hand)\b", re.IGNORECASE)
+"""Comments about how a file is maintained."""
+_DOUBTS: Final = re.compile(
+    r"\b(?:todo|fixme|remove|drop|delete|old|maybe|unsure|ideas?|proposals?|rejected|disabled|hidden"
+    r"|skip|ignore|not|none|temporar\w+)\b|\?",
+    re.IGNORECASE,
+)
+
+
+def comment_restricts(comment: str) -> bool:
+    """Return whether a comment may say when the text below it holds, or that it does not."""
+    words = " ".join(comment.split())
+    if _REMARK.match(words) or _ABOUT_ITSELF.search(words) or _KEPT.search(words):
+        return False
+    return bool(restricts(words) or _DOUBTS.search(words))
+
+
+def is_bare_ban(words: str) -> bool:
+    """Return whether words forbid without saying what: "Do not under any circumstances"."""
+    return _BAN.fullmatch(words) is not None
 
 
 def is_neutral(heading: str) -> bool:

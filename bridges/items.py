@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bridges.block import Absent, find, is_notice
-from bridges.instructing import is_neutral, restricts
+from bridges.instructing import comment_restricts, is_bare_ban, is_neutral, restricts
 from bridges.rules import STATEMENT_CHARS_MAX
 from bridges.zones import tagged, zones
 
@@ -89,7 +89,7 @@ _HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<words>.*?))?[ \t]*#*
 _UNDERLINE = re.compile(r" {0,3}(?P<sign>[=-])(?P=sign)*[ \t]*")
 _ALL_BOLD = re.compile(r"(?P<mark>\*\*|__)(?:(?!(?P=mark)).)+(?<![.!?])(?P=mark)")
 _LABEL_END = re.compile(r"[:：][*_]*$")
-_COMMENT = re.compile(r"<!--.*?-->")
+_COMMENT = re.compile(r"<!--(.*?)-->")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +200,8 @@ class _Reader:
                 index = item.last + 1
                 if item.text:
                     yield item
+                else:  # a label: it may hold for the items below a gap, too
+                    index = self._end_of_list(index)
 
     def _item(self, first: int) -> Item | None:
         """Return the rule that begins in a line; without words, a label without a list."""
@@ -212,7 +214,7 @@ class _Reader:
             return None
         head, after = self._paragraph(first, found["text"])
         last = self._end(after)
-        if last == after and _LABEL_END.search(head):
+        if last == after and _is_label(head):
             labelled = self._labelled(first, after, found["marker"], head)
             return labelled or self._made(first, last, "", "", ())
         return self._made(first, last, found["marker"], head, self._lines[after:last])
@@ -220,9 +222,10 @@ class _Reader:
     def _labelled(self, first: int, after: int, marker: str, label: str) -> Item | None:
         """Return a label with the list below it, as one rule; None if it has none.
 
-        The label of a list is a line of its own, or an item that ends in a colon and has no body.
+        The label of a list is a line of its own, or an item that ends in a colon or forbids without
+        saying what, and has no body.
         """
-        if not _LABEL_END.search(label) or _STARTS_BLOCK.match(label):
+        if not _is_label(label) or _STARTS_BLOCK.match(label):
             return None
         start = after
         if not marker and start < len(self._lines) and not self._lines[start].strip():
@@ -233,6 +236,18 @@ class _Reader:
         if end == start:
             return None
         return self._made(first, end, marker, label, self._lines[start:end])
+
+    def _end_of_list(self, index: int) -> int:
+        """Return the index of the line below the items that begin in a line, or below a gap."""
+        end = index
+        while index < len(self._lines):
+            if _ITEM.fullmatch(self._lines[index]):
+                index = end = self._end(index + 1)
+            elif self._lines[index].strip():
+                break
+            else:
+                index += 1
+        return end
 
     def _made(self, first: int, end: int, marker: str, head: str, body: Sequence[str]) -> Item:
         return Item(
@@ -291,6 +306,11 @@ class _Reader:
         return end
 
 
+def _is_label(words: str) -> bool:
+    """Return whether a line or an item is about the list below it."""
+    return _LABEL_END.search(words) is not None or is_bare_ban(words)
+
+
 def _shown(lines: Sequence[str]) -> list[bool]:
     known = zones(lines)
     shown = [kind == "text" for kind in known.kinds]
@@ -303,6 +323,7 @@ def _restricted(lines: Sequence[str], shown: Sequence[bool]) -> frozenset[int]:
     found = set(tagged(lines))
     open_level = 0
     below_words = False
+    below_label = False  # of which nobody can tell how far it reaches
     for index, line in enumerate(lines):
         heading = _heading(lines, index) if shown[index] else None
         if heading is not None:
@@ -311,14 +332,29 @@ def _restricted(lines: Sequence[str], shown: Sequence[bool]) -> frozenset[int]:
                 found.add(index)
                 continue
             open_level = 0 if is_neutral(words) else level
-            below_words = False
+            below_words = below_label = False
         elif shown[index] and _is_prose(line) and _begins(lines[:index]):
             words = line.strip()
-            is_heading = _ALL_BOLD.fullmatch(words) is not None and not is_neutral(words)
-            below_words = (is_heading or restricts(line)) and not _LABEL_END.search(words)
-        if open_level or below_words:
+            is_bold = _ALL_BOLD.fullmatch(words) is not None
+            is_needed = (is_bold and not is_neutral(words)) or restricts(line)
+            below_words = is_needed and not _is_label(words)
+            below_label = below_label and not is_bold
+            if is_needed and _is_label(words):
+                below_label |= not _holds_for_next(words, lines[index + 1 : index + 3])
+        elif (comment := _COMMENT.fullmatch(line.strip())) and not is_notice(line.strip()):
+            below_label |= comment_restricts(comment[1])
+        if open_level or below_words or below_label:
             found.add(index)
     return frozenset(found)
+
+
+def _holds_for_next(label: str, below: Sequence[str]) -> bool:
+    """Return whether a label holds for the list or code right below it, and for no more."""
+    first = below[1:] if below and not below[0].strip() else below
+    if not first:
+        return False
+    is_code = re.match(r"`{3}|~{3}", first[0]) is not None
+    return _ITEM.fullmatch(first[0]) is not None or (is_code and not is_bare_ban(label))
 
 
 def _heading(lines: Sequence[str], index: int) -> tuple[int, str] | None:

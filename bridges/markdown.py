@@ -26,10 +26,13 @@ from typing import TYPE_CHECKING, Final
 from bridges import frontmatter
 from bridges.instructing import (
     BODY,
+    DOUBTFUL,
     LIMITED,
     TAG,
     TO_DO,
     Form,
+    comment_restricts,
+    is_bare_ban,
     is_neutral,
     restricts,
     why_it_stays,
@@ -92,6 +95,7 @@ _WHITE_LINE = re.compile(r"^[^\S\n]+$", re.MULTILINE)
 _CODE = r"(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
 _CODE_OR_COMMENT = re.compile(rf"{_CODE}|<!--.*?-->", re.DOTALL)
 _COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
+_CODE_BLOCK = re.compile(r"\s*(?:```|~~~)| {4}|\t")
 _MARKERS = re.compile(r"(?:[*+-]|\d{1,9}[.)])*")
 _LIST_LIKE = re.compile(r"\s*(?:[*+-]|\d{1,9}[.)])(?:\s|$)")
 _TASK_BOX = re.compile(r"\A\s*\[[ xX]\]\s+")
@@ -214,13 +218,21 @@ class _Reader:
         """Read consecutive blocks that all depend on the words of `lead`.
 
         A block may also depend on the label right above it. When the words of that label are
-        uncertain, the block is left out: it could mean the opposite without them.
+        uncertain, the block is left out: it could mean the opposite without them. When it is
+        uncertain for how many blocks a label or comment holds, those that may hang on it stay.
         """
         below_label: str | None = lead
+        stays = self._stays
+        label: Block | None = None  # holds for the blocks below, as far as anybody can tell
+        level = 0
         for block, below in zip_longest(blocks, blocks[1:]):
             on, below_label = below_label, lead
+            if label is not None and _ends(label, block, level):
+                label = None
+            self._stays = stays or (DOUBTFUL if label is not None and on is lead else "")
             if block.kind == "heading":
                 self._enter(block)
+                level = block.level
             elif block.kind == "paragraph":
                 below_label = self._paragraph(block, below, on, lead)
             elif block.kind == "list":
@@ -230,6 +242,27 @@ class _Reader:
                     below_label = on
             elif block.kind == "table" and on is not None:
                 self._add_rows(block, on)
+            if self._is_open(block, below):
+                label = block
+        self._stays = stays
+
+    def _is_open(self, block: "Block", below: "Block | None") -> bool:
+        """Return whether it is uncertain where the text ends that a label or comment is about.
+
+        It is certain for a label right above a list or table, and for a condition above code.
+        """
+        source = "\n".join(self._lines[block.line - 1 : block.line + 50])
+        if block.kind == "other":
+            comment = _COMMENT.match(source.lstrip())
+            return comment is not None and comment_restricts(comment[1])
+        if block.kind != "paragraph" or below is None or below.kind in ("list", "table"):
+            return False
+        words = _one_line(block.text)
+        if is_bare_ban(words):
+            return True
+        is_label = _COLON_AT_END.search(words) is not None or _is_bold(words)
+        is_about_code = below.kind == "other" and _CODE_BLOCK.match(self._lines[below.line - 1])
+        return is_label and restricts(words) and not is_about_code
 
     def _list(self, block: "Block", below: "Block | None", lead: str) -> None:
         """Add the items of a list; an item that its successor limits stays in the file.
@@ -458,7 +491,7 @@ def _is_label(block: "Block", below: "Block | None") -> bool:
     if below is None or below.kind not in _HANGING:
         return False
     words = _one_line(block.text)
-    if _COLON_AT_END.search(words) or _is_bold(words):
+    if _COLON_AT_END.search(words) or _is_bold(words) or is_bare_ban(words):
         return True
     if below.kind == "list" and block.line == block.end_line and restricts(words):
         return len(words) <= CONDITION_CHARS_MAX and below.line <= block.end_line + 2
@@ -466,12 +499,20 @@ def _is_label(block: "Block", below: "Block | None") -> bool:
     return right_above and len(words) <= LABEL_CHARS_MAX and not _SENTENCE_END.search(words)
 
 
+def _ends(label: "Block", block: "Block", level: int) -> bool:
+    """Return whether no block from this one on is about a label below a heading of `level`."""
+    if block.kind == "heading":
+        is_right_below = bool(label.text) and block.line <= label.end_line + 2
+        return block.level <= level or not is_right_below
+    return block.kind == "paragraph" and all(_is_bold(_one_line(x.text)) for x in (label, block))
+
+
 def _is_item_label(block: "Block") -> bool:
     """Return whether a list item says nothing without those below: "Never:", "Never", "On CI,"."""
     words = _one_line(block.text)
     cut_off = words.endswith(",") or words.strip("*_!").replace("'", "").isalpha()
     return block.kind == "paragraph" and bool(
-        _COLON_AT_END.search(words) or (cut_off and restricts(words))
+        _COLON_AT_END.search(words) or (cut_off and restricts(words)) or is_bare_ban(words)
     )
 
 

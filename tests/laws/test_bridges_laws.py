@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from bridges.items import items
 from bridges.markdown import scan
 from bridges.outline import outline
 from bridges.reading import imports
@@ -199,3 +200,75 @@ def test_every_import_is_found_between_other_things_and_once(paths, data):
     text = "\n\n".join(part for own in parts for part in (data.draw(told), own))
 
     assert imports(text) == tuple(dict.fromkeys(paths))
+
+
+LABELS = [
+    *("Never do these:", "Do not under any circumstances", "Never", "**Never**", "**Forbidden**"),
+    *("Only on Windows:", "In production:", "**If you write SQL**", "We no longer do this:"),
+]
+below_labels = st.lists(
+    st.sampled_from(
+        [
+            *(
+                "Use force push.",
+                "Use eval.\nUse goto.",
+                "- Use force push\n- Use eval",
+                "1. Use eval",
+            ),
+            *("---", "***", "> a quote", "![picture](a.png)", "<!-- a list -->", "<br>"),
+            *("```\nmake\n```", "- Use eval\n\n- Use goto"),
+        ]
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(label=st.sampled_from(LABELS), parts=below_labels)
+@example(label="Never do these:", parts=["Use force push.", "Use eval.\nUse goto."])
+@example(label="Never do these:", parts=["---", "- Use force push\n- Use eval"])
+def test_a_rule_below_a_label_of_uncertain_reach_has_it_in_its_words_or_stays(label, parts):
+    """The reach is certain for the list right below, and where a condition is about code."""
+    text = "\n\n".join(["# Shop", "## Work", label, *parts, "## Web", "- Use tabs"])
+
+    *found, last = [one.text for one in scan(text) if not one.stays]
+
+    assert last == "Web > Use tabs"
+    is_certain = parts[0][0] in "-1`" and parts[0] != "---" and "every" not in label
+    is_ban = any(word in label for word in ("Never", "not", "Forbidden"))
+    if not is_certain or (parts[0].startswith("```") and is_ban):
+        assert [one for one in found if label not in one] == []
+    assert [one for one in found if one in (label, f"Work > {label}")] == []
+
+
+@given(label=st.sampled_from(LABELS), parts=below_labels)
+@example(label="Never do these:", parts=["---", "- Use force push"])
+@example(label="- Do not under any circumstances", parts=["- Use force push"])
+def test_a_rule_of_a_block_never_loses_its_label(label, parts):
+    found = items("\n\n".join([label, *parts]).split("\n"))
+
+    is_list = re.match(r"- |1\.", parts[0]) is not None
+    if not is_list and not parts[0].startswith("```"):
+        assert found == ()
+    elif is_list and not label.startswith(("**", "-")):
+        assert found[0].text.startswith(label)
+
+
+@given(
+    comment=st.sampled_from(
+        [
+            "These hold for Windows only",
+            "in tests only",
+            "never do these",
+            "old rules?",
+            "todo: drop",
+        ]
+    ),
+    gap=st.sampled_from(["\n", "\n\n"]),
+)
+def test_a_rule_below_a_comment_of_a_person_stays(comment, gap):
+    rules = f"## Rules\n\n<!-- {comment} -->{gap}- Use CRLF\n- Use eval"
+    text = f"# Shop\n\n{rules}\n\n## Web\n\n- Use tabs\n"
+
+    assert [one.text for one in scan(text) if not one.stays] == ["Web > Use tabs"]
+    assert items(f"<!-- {comment} -->{gap}- Use CRLF".split("\n")) == ()

@@ -368,3 +368,75 @@ def test_a_rule_that_the_text_beside_it_limits_stays(text):
 )
 def test_a_row_has_the_names_of_columns_that_turn_it_round(table, words):
     assert [one.text for one in scan(table)] == [words]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "Never do these:\n\nUse force push.\n\nUse eval.\n\n## Web\n\n- Use tabs",
+            ["Never do these: Use force push.", "Web > Use tabs"],
+        ),
+        ("Never do these:\n\n---\n\n- Use force push", []),
+        ("Never do these:\n\n```\neval\n```\n\n- Use force push", []),
+        ("## Rules\n\nNever do these:\n\n### Database\n\n- Use drop", []),
+        (
+            "- Do not under any circumstances\n- Use force push\n- Use eval",
+            [
+                "Do not under any circumstances > Use force push",
+                "Do not under any circumstances > Use eval",
+            ],
+        ),
+        ("- Do not under any circumstances", []),
+        ("Never\n\nUse eval.\n\nUse goto.", ["Never > Use eval."]),
+        (
+            "**Never**\n\nUse eval.\n\n**Always**\n\n- Use tabs",
+            ["**Never** > Use eval.", "**Always** > Use tabs"],
+        ),
+        ("<!-- only on Windows -->\n- Use CRLF\n\n- Use nmake", []),
+    ],
+)
+def test_a_rule_stays_where_it_is_uncertain_for_how_many_a_label_holds(text, wanted):
+    assert exported(f"# Shop\n\n{text}\n") == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- markdownlint-disable MD013 -->\n- Use tabs",
+        "<!-- Never edit by hand -->\n- Use tabs",
+        "<!-- Keep this in sync with AGENTS.md -->\n\n- Use tabs",
+        "<!-- Ann -->\n- Use tabs",
+        "In production:\n\n- Use Redis\n\n## Style\n\n- Use tabs",
+        "To avoid clashes:\n\n```\nmake\n```\n\n- Use tabs",
+        "Never do these:\n\n- Use eval\n\nAlways:\n\n- Use tabs",
+        "This is the shop:\n\nIt sells tea.\n\n- Use tabs",
+    ],
+)
+def test_a_rule_below_a_label_that_does_not_reach_it_is_exported(text):
+    assert [one for one in exported(f"# Shop\n\n{text}\n") if one.endswith("Use tabs")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("Users must log in first", "Customers should see a banner", "Each user must have a role"),
+        *("Users who pay must get a receipt", "Anonymous visitors may not comment"),
+        "Admins can delete everything",
+    ],
+)
+def test_what_the_people_of_a_product_do_is_no_rule(words):
+    assert exported(f"# Shop\n\n- {words}\n\n{words}.\n") == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *("The user must be asked before a deletion", "A user must see errors in `toast`"),
+        *("Users table must have an index", "Users' passwords must be hashed"),
+        *("Users must be loaded in one query by your code", "Contributors must run make lint"),
+        "Tests must pass before a commit",
+    ],
+)
+def test_what_only_begins_like_it_is_a_rule(rule):
+    assert exported(f"# Shop\n\n- {rule}\n") == [rule]
