@@ -139,3 +139,104 @@ def test_a_line_that_only_calls_is_no_definition_where_there_is_another():
 
     assert locate(code, "run") == 3
     assert locate("run()\n{\n  true\n}\n", "run") == 1
+
+
+def is_touched(symbol, old, new):
+    then, now = (define_by_lines(text.encode(), "a.ts", symbol) for text in (old, new))
+    return (then.state, then.fingerprint) != (now.state, now.fingerprint)
+
+
+COMPONENT = """\
+export function Cart({ items }: Props) {
+  const [open, setOpen] = useState(false);
+
+  const onClick = () => {
+    setOpen(!open);
+  };
+
+  return (
+    <div onClick={onClick}>
+      {items.length}
+    </div>
+  );
+}
+
+export class Other {
+  limits = {
+    small: 1,
+  };
+
+  onClick() {
+    return `
+one
+${this.limits}
+`;
+  }
+
+  total() {
+    return 5;
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "touched"),
+    [
+        ("items.length", "items.size", {"Cart"}),
+        ("setOpen(!open)", "setOpen(true)", {"Cart", "onClick"}),
+        ("useState(false)", "useState(true)", {"Cart"}),
+        ("small: 1", "small: 2", {"Other"}),
+        ("return 5", "return 6", {"total"}),
+        ("  total() {", "  more() {}\n\n  total() {", {"Other"}),
+        ("  total() {", "  total(a: number) {", {"Other", "total"}),
+        ("  limits = {", "  // words\n  limits = {", set()),
+    ],
+)
+def test_a_function_holds_what_is_inside_of_it_and_a_class_what_it_declares(old, new, touched):
+    changed = COMPONENT.replace(old, new)
+    assert changed != COMPONENT
+
+    assert {
+        name
+        for name in ("Cart", "onClick", "Other", "total")
+        if is_touched(name, COMPONENT, changed)
+    } == touched
+
+
+LONG = """\
+public final class Retry {
+    /*
+What a comment says is not code.
+    */
+    public static synchronized <T extends Comparable<T>, E extends Exception> java.util.List<T> %s(
+            java.util.List<T> values,
+            java.util.Map<String, java.util.List<E>> others
+    ) throws Exception {
+        int total = 1;
+        if (total > 0) {
+            total++;
+        } else {
+            total--;
+        }
+        return total;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("total = 1", "total = 2"),
+        ("total++", "total += 2"),
+        ("total--", "total -= 2"),
+        ("return total", "return -total"),
+        ("List<T> values", "Set<T> values"),
+        ("throws Exception", "throws IOException"),
+    ],
+)
+def test_a_long_signature_is_known_to_its_end(old, new):
+    source = LONG % "limit"
+
+    assert is_touched("limit", source, source.replace(old, new))
