@@ -146,8 +146,7 @@ def test_a_damaged_store_of_a_project_comes_back_from_its_copy(machine, watched)
     assert RULE in [one["text"] for one in answer["results"]]
 
 
-@pytest.mark.parametrize("harm", [damage, empty], ids=["damaged", "empty"])
-@pytest.mark.parametrize("with_copy", [True, False])
+@pytest.mark.parametrize(("harm", "with_copy"), [(damage, True), (empty, False)])
 def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy, harm):
     """From its copy, or by adding each repository again: what it remembers is in its own store."""
     if with_copy:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -385,31 +384,6 @@ async def test_while_git_holds_the_index_nothing_is_checked(world, tree):
 
 
 @story
-async def test_a_file_written_into_folders_made_in_the_same_moment_is_never_missed(world, tree):
-    """A thousand times: what the last check of a file saw is what the disk holds."""
-    paths = frozenset(f"n{number}/deep/er/x.py" for number in range(100))
-    world.engine.there[0] = replace(tree, paths=paths)
-    world.intake.anchors_changed("p")
-    await world.quiet()
-    for attempt in range(10):
-        for path in paths:
-            (tree.root / path).parent.mkdir(parents=True)
-            (tree.root / path).write_text(f"first {attempt}")
-        await world.until(lambda: world.engine.seen == on_disk(tree.root, paths))
-
-        for path in paths:
-            (tree.root / path).write_text(f"second {attempt}")
-        await world.until(lambda: world.engine.seen == on_disk(tree.root, paths))
-        for number in range(100):
-            shutil.rmtree(tree.root / f"n{number}")
-        await world.until(lambda: set(world.engine.seen.values()) == {None})
-
-
-def on_disk(root: Path, paths: frozenset[str]) -> dict[str, str | None]:
-    return {path: (root / path).read_text() for path in paths}
-
-
-@story
 async def test_a_folder_that_is_moved_away_takes_its_files_with_it(world, tree):
     (tree.root / "src").rename(tree.root / "lib")
     await world.until(lambda: world.looked_at("src/auth/jwt.py"))
@@ -419,24 +393,6 @@ async def test_a_folder_that_is_moved_away_takes_its_files_with_it(world, tree):
     await world.settled()
 
     assert world.checks == []
-
-
-@story
-async def test_a_repository_that_is_moved_away_and_back_is_watched_again(world, tree):
-    tree.root.rename(tree.root.parent / "away")
-    await world.until(lambda: world.looked_at("a.py"))
-    await world.settled()
-    away = world.intake.mode("p")
-    world.checks.clear()
-
-    (tree.root.parent / "away").rename(tree.root)
-    await world.until(lambda: world.looked_at("a.py"))
-    await world.quiet()
-    (tree.root / "a.py").write_text("new")
-    await world.settled()
-
-    assert (away, world.intake.mode("p")) == ("off", "full")
-    assert world.checks == [("p", 1, frozenset({"a.py"}))]
 
 
 @story
@@ -450,23 +406,6 @@ async def test_a_repository_whose_parent_is_moved_never_reports_from_its_new_pla
 
     assert world.intake.mode("p") == "off"
     assert world.checks == []
-
-
-@story
-async def test_a_repository_that_is_deleted_and_cloned_again_is_watched_again(world, tree):
-    shutil.rmtree(tree.root)
-    await world.quiet()
-    repository(tree.root)
-    await world.until(lambda: world.looked_at("a.py"))
-    await world.quiet()
-
-    (tree.root / "src/auth/jwt.py").write_text("new")
-    git(tree.root, "commit", "-qam", "second")
-    await world.settled()
-
-    assert len(world.checks) == 1
-    assert world.looked_at("src/auth/jwt.py")
-    assert world.intake.mode("p") == "full"
 
 
 def mounted(what: Path, where: Path) -> bool:
@@ -799,21 +738,5 @@ def test_a_work_tree_whose_repository_is_on_a_network_file_system_is_polled_and_
             assert world.intake.mode("p") == "poll"
             assert not any("remote" in folder.parts for folder in watched)
             assert world.checks
-
-    asyncio.run(run())
-
-
-def test_without_folders_to_spare_the_status_says_so_and_polling_does(tmp_path):
-    async def run() -> None:
-        tree = repository(tmp_path / "r")
-        async with watching(RecordingEngine([tree]), directories_max=6) as world:
-            await world.quiet()
-            (tree.root / "src/auth/jwt.py").write_text("new")
-            await world.intake.poll()
-            await world.settled()
-
-            assert world.intake.mode("p") == "poll"
-            assert "watch.directories_max" in world.health.problems()[0].mend
-            assert world.looked_at("src/auth/jwt.py")
 
     asyncio.run(run())

@@ -78,23 +78,6 @@ def test_the_log_and_every_folder_are_for_their_owner_alone(home):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_two_clients_at_once_end_up_with_the_one_daemon(home):
-    pids = []
-
-    def ask():
-        with contextlib.closing(starting_client()) as client:
-            pids.append(client.call("status")["daemon"]["pid"])
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-
-    assert len(pids) == 4
-    assert len(set(pids)) == 1
-
-
 def test_a_daemon_that_is_just_ending_is_followed_by_a_new_one(home):
     """The lock is still held, nobody answers: the one started now ends at once, the next stays."""
     home.mkdir(mode=0o700)
@@ -192,20 +175,6 @@ def test_nobody_holds_a_lock_that_is_not_there_or_not_held(home):
     home.mkdir()
     places.lock_file().write_text("12\n/x\n")
     assert not daemon_holds_lock()
-
-
-LEAVING = """
-import fcntl, os, sys
-lock = open(sys.argv[1], "w")
-fcntl.flock(lock, fcntl.LOCK_EX)
-lock.write(f"{os.getpid()}\\n/x\\n")
-lock.flush()
-print("held", flush=True)
-sys.stdin.readline()
-lock.close()
-print("let go", flush=True)
-sys.stdin.readline()
-"""
 
 
 def test_waiting_for_a_lock_that_stays_ends(home):

@@ -112,35 +112,6 @@ def test_it_answers_until_it_is_told_to_stop_and_leaves_nothing_open(start, numb
     assert logged() == ["daemon.ready", "daemon.ended"]
 
 
-def test_a_client_can_end_it(start):
-    process = start()
-
-    assert Client(cwd="/").call("shutdown") == {"stopping": True}
-
-    assert ended(process)[0] == 0
-
-
-def test_a_second_daemon_says_who_runs_and_leaves_it_alone(start):
-    first = start()
-
-    status, _, err = ended(start(wait=False))
-
-    assert status == 4
-    assert f"pid {first.pid}" in err
-    assert answers()
-
-
-def test_it_starts_again_after_it_was_killed(start):
-    first = start()
-    first.kill()
-    ended(first)
-    assert places.default_socket().exists()
-
-    second = start()
-
-    assert Client(cwd="/").call("status")["daemon"]["pid"] == second.pid
-
-
 @pytest.mark.parametrize("what", ["file", "link"])
 def test_a_home_that_cannot_be_used_is_told(start, environment, what):
     home = environment / "no-home"
