@@ -24,11 +24,13 @@ def _cosine(one, other):
     return dot / (sum(a * a for a in one) * sum(b * b for b in other)) ** 0.5
 
 
-@pytest.fixture
-def worker():
-    if missing := embedding_sources.missing():
-        pytest.skip(f"{', '.join(missing)} not installed")
-    worker = Worker(embedding_sources.find("minilm"), idle_s=600, clock=Clock())
+@pytest.fixture(params=[known.name for known in embedding_sources.KNOWN])
+def worker(request):
+    known = next(one for one in embedding_sources.KNOWN if one.name == request.param)
+    missing = embedding_sources.missing(known)
+    if missing:
+        pytest.skip(f"{known.name}: {', '.join(missing)} not installed")
+    worker = Worker(embedding_sources.find(known.name), idle_s=600, clock=Clock())
     yield worker
     worker.close()
 

@@ -189,12 +189,13 @@ def embed(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
 
     Without a model, questions are answered by words. Nothing is ever downloaded: a
     missing model is named, with the command that installs it. MODEL may be a
-    folder with model.onnx and tokenizer.json. Vectors are computed in the
-    background, and used once every memory has one.
+    folder with model.onnx and tokenizer.json, or with a sentence-transformers
+    model. Vectors are computed in the background, and used once every memory has
+    one.
 
     examples:
       yaadwatch embed                     how questions are answered now
-      yaadwatch embed enable              all-MiniLM-L6-v2, if it is installed
+      yaadwatch embed enable              the first known model installed
       yaadwatch embed enable ~/e5 --wait  use a model in a folder, and wait
       yaadwatch embed disable             words only; the vectors are kept
     """
@@ -233,13 +234,14 @@ def _print_models(known: "list[Row]", terminal: Terminal) -> None:
     for model in known:
         state = "installed" if not model["missing"] else f"not installed; it is {model['fetches']}"
         terminal.line(styled(str(model["name"]), "bold"), f"  {state}", indent=2)
-        if not model["missing"]:
-            terminal.line(f"Enable it: yaadwatch embed enable {model['name']}")
-        else:
-            terminal.line(
-                "Install it: uv tool install 'yaadwatch[onnx]', or: pipx install --force"
-                " 'yaadwatch[onnx]'"
-            )
+    ready = next((model["name"] for model in known if not model["missing"]), "")
+    if ready:
+        terminal.line(f"Enable it: yaadwatch embed enable {ready}")
+    else:
+        terminal.line(
+            "Install one: uv tool install 'yaadwatch[onnx]', or: pipx install --force"
+            " 'yaadwatch[onnx]'"
+        )
 
 
 _SHOWN_MAX = 20

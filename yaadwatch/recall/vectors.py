@@ -250,7 +250,7 @@ def embed_enable(home: Home, call: Call, ask: EmbedEnable) -> dict[str, object]:
             "enabled.",
             hint="pip install sqlite-vec (there is no build of it for musl, as in Alpine Linux)",
         )
-    name = ask.model or embedding_sources.MINILM
+    name = ask.model or _installed()
     home.vectors.forget(name)
     space, dimensions = home.vectors.of(name).meet(120.0)
     home.user.write(_enable, space, name, dimensions, home.clock.now())
@@ -285,10 +285,12 @@ def embedding_row(home: Home) -> dict[str, object]:
         ],
         "known": [
             {
-                "name": embedding_sources.MINILM,
-                "missing": embedding_sources.missing(),
-                "fetches": embedding_sources.FETCHES,
+                "name": one.name,
+                "provider": one.provider,
+                "missing": embedding_sources.missing(one),
+                "fetches": one.fetches,
             }
+            for one in embedding_sources.KNOWN
         ],
         "problems": problems,
     }
@@ -309,6 +311,12 @@ def how(home: Home) -> tuple[str, str]:
     if worker.state == "broken":
         return "words", f"the worker of {model.space} broke: {worker.why}"
     return "vectors", f"{model.space}, {progress}" if progress else model.space
+
+
+def _installed() -> str:
+    """Return the first known model that is installed; else the first known one."""
+    ready = (one.name for one in embedding_sources.KNOWN if not embedding_sources.missing(one))
+    return next(ready, embedding_sources.KNOWN[0].name)
 
 
 def _enable(conn: Connection, space: str, name: str, dimensions: int, now: datetime) -> None:

@@ -1,8 +1,9 @@
 """The embedding worker: `python -m yaadwatch.system.embedding_worker SOURCE IDLE_S`.
 
-Only this process imports the libraries that run models. It reads a text a line from its standard
-input, and writes its vector to its standard output; output of the libraries goes to standard
-error. It ends when idle, and when its parent is gone: its input closes then.
+Only this process imports the libraries that run models: onnxruntime for an ONNX model with its
+tokenizer.json, PyTorch for a folder of sentence-transformers. It reads a text a line from its
+standard input, and writes its vector to its standard output; output of the libraries goes to
+standard error. It ends when idle, and when its parent is gone: its input closes then.
 """
 
 import base64
@@ -14,12 +15,21 @@ import select
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from yaadwatch.system.embedding_sources import Source
 
 MEMORY_BYTES_MAX: Final = 3 * 1024 * 1024 * 1024
-"""Memory limit of the process, where the system has one."""
+"""Memory limit of the process, where the system has one; PyTorch needs about 1 GB."""
+
+
+class Provider(Protocol):
+    """Runs a model; `weights` is the file that identifies it."""
+
+    weights: Path
+
+    def embed(self, text: str) -> Any:
+        """Return the vector of a text, an array of floats."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -29,16 +39,24 @@ def main(arguments: Sequence[str]) -> int:
     vectors = open(os.dup(1), "wb", buffering=0)  # noqa: PTH123, SIM115
     os.dup2(2, 1)
     _limit_resources()
-    model = Onnx(source)
-    dimensions = len(quantised(model.embed("hello")))
-    space = source.space or _space(source)
+    provider = load(source)
+    dimensions = len(quantised(provider.embed("hello")))
+    space = source.space or _space(source, provider.weights)
     vectors.write(json.dumps([space, dimensions]).encode() + b"\n")
     while select.select([texts], [], [], idle_s)[0] and (line := texts.readline()):
         number, text = json.loads(line)
-        vector = quantised(model.embed(text))
+        vector = quantised(provider.embed(text))
         made = vector if len(vector) == dimensions else bytes(dimensions)
         vectors.write(json.dumps([number, base64.b64encode(made).decode()]).encode() + b"\n")
     return 0
+
+
+def load(source: Source) -> Provider:
+    """Return the provider for the model of `source`."""
+    if source.provider == "onnx":
+        return Onnx(source)
+
+    return SentenceTransformers(source)
 
 
 def quantised(vector: Any) -> bytes:
@@ -64,9 +82,9 @@ def _limit_resources() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
 
 
-def _space(source: Source) -> str:
+def _space(source: Source, weights: Path) -> str:
     """Return the name of the space of a model in a folder: that of the folder, and its weights'."""
-    with Path(source.model).open("rb") as stream:
+    with weights.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return f"{Path(source.name).name[:64]}-{digest[:12]}"
 
@@ -98,6 +116,7 @@ class Onnx:
         self._tokenizer = Tokenizer.from_buffer(said)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(TOKENS_MAX)
+        self.weights = Path(source.model)
 
     def embed(self, text: str) -> Any:
         """Return the vector of `text`: the mean of the model's token vectors."""
@@ -114,6 +133,29 @@ class Onnx:
             None, {name: value for name, value in given.items() if name in self._inputs}
         )[0]
         return np.asarray(told[0]).mean(axis=0) if told.ndim == 3 else np.asarray(told[0])
+
+
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+
+class SentenceTransformers:
+    """Embeds one text at a time."""
+
+    def __init__(self, source: Source) -> None:
+        import torch
+        from sentence_transformers import SentenceTransformer
+
+        torch.set_num_threads(1)
+        self._model = SentenceTransformer(
+            source.model, device="cpu", local_files_only=True, trust_remote_code=False
+        )
+        folder = Path(source.model)
+        found = (path for name in _WEIGHTS for path in (folder / name, *folder.glob(f"*/{name}")))
+        self.weights = next(path for path in found if path.is_file())
+
+    def embed(self, text: str) -> Any:
+        """Return the vector of `text`."""
+        return self._model.encode(text, show_progress_bar=False)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def test_without_a_model_the_status_says_so_and_what_could_be_enabled(tree):
     assert answer["search"] == "words"
     assert "no model is enabled" in answer["why"]
     assert answer["models"] == []
-    assert {one["name"] for one in answer["known"]} == {"minilm"}
+    assert {one["name"] for one in answer["known"]} == {"minilm", "minilm-torch"}
 
 
 def test_a_model_is_filling_until_every_memory_has_a_vector(tree, one):

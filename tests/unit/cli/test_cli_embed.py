@@ -16,7 +16,15 @@ MODEL = {
     "worker": {"state": "warm", "pid": 4712, "rss_bytes": 232_000_000, "why": ""},
     "stores": [{"path": "/srv/api", "memories": 124, "filled": 123}],
 }
-KNOWN = [{"name": "minilm", "missing": [], "fetches": "a model"}]
+KNOWN = [
+    {"name": "minilm", "provider": "onnx", "missing": [], "fetches": "a model"},
+    {
+        "name": "minilm-torch",
+        "provider": "sentence-transformers",
+        "missing": ["sentence_transformers"],
+        "fetches": "PyTorch (1.5 GB)",
+    },
+]
 STATUS = {
     "search": "vectors",
     "why": "e5-0123456789ab",
@@ -40,12 +48,13 @@ def test_it_tells_how_questions_are_answered_and_by_which_model():
     ]
 
 
-def test_without_a_model_it_tells_which_can_be_enabled():
+def test_without_a_model_it_tells_which_can_be_enabled_and_what_others_would_fetch():
     ran = command("embed", answers={"embed_status": NONE})
 
     assert ran.lines == [
         "searches by words (no model is enabled)",
         "  minilm  installed",
+        "  minilm-torch  not installed; it is PyTorch (1.5 GB)",
         "Enable it: yaadwatch embed enable minilm",
     ]
 

@@ -457,6 +457,7 @@ class Model(TypedDict):
 
 class _Known(TypedDict):
     name: str
+    provider: str
     missing: list[str]
     """modules that are not installed"""
     fetches: str
