@@ -140,7 +140,18 @@ def remove(home: Home, call: Call, ask: Remove) -> dict[str, object]:
 def projects(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     """Return every watched project; the answer is Projects."""
     watched = home.user.read(db_projects.everything)
-    return {"projects": [views.project_row(home, project) for project in watched]}
+    return {"projects": [_project_row(home, project) for project in watched]}
+
+
+def _project_row(home: Home, project: Project) -> dict[str, object]:
+    """Return the JSON of a project; the state of an agent file in a merge is that of now."""
+    row = views.project_row(home, project)
+    layout = repo_layout.find(project.root) if row["state"] == "ok" else None
+    if layout is None or layout.root is None or repo_layout.at_work(layout) is None:
+        return row
+    listed = cast("list[dict[str, object]]", row["files"])
+    merging = agent_files.unfinished_merge
+    return row | {"files": [one | merging(layout.root, str(one["path"])) for one in listed]}
 
 
 def _imported(
@@ -273,7 +284,7 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
 
 
 def _project(home: Home, project: Project) -> dict[str, object]:
-    row = views.project_row(home, project)
+    row = _project_row(home, project)
     watch, lag = home.pulse.watch(project.id) if home.pulse is not None else ("off", None)
     shown = row | {
         "watch": watch if row["state"] == "ok" else "off",

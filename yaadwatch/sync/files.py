@@ -295,20 +295,27 @@ def _misplaced(space: Space, rows: Mapping[str, AgentFileRow]) -> list[str]:
 
 def _row(space: Space, row: AgentFileRow) -> dict[str, object]:
     kept = space.db.read(history.snapshots_of_path, space.worktree.id, row.path)
-    state, reason = row.state, row.reason
-    # No sync reads a file before git has ended a merge, so its row does not have this reason.
-    seen = system_files.observe(space.root, row.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
-    merging = inventory.conflict_markers(seen.data) if seen.data is not None else None
-    if merging:
-        state = PAUSED
-        reason = f"{merging.reason}; nothing is read or written until it is resolved"
-    return {
+    shown: dict[str, object] = {
         "path": row.path,
         "mode": row.mode,
-        "state": state,
-        "reason": reason or None,
+        "state": row.state,
+        "reason": row.reason or None,
         "snapshots": [{"id": one.id, "at": one.at, "bytes": one.size} for one in kept],
     }
+    return shown | unfinished_merge(space.root, row.path)
+
+
+def unfinished_merge(root: Path, path: str) -> dict[str, str]:
+    """Return state and reason of an agent file with the markers of a merge; nothing without.
+
+    No sync reads a file before git has ended the merge, so its row does not have this reason.
+    """
+    seen = system_files.observe(root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+    merging = inventory.conflict_markers(seen.data) if seen.data is not None else None
+    if merging is None:
+        return {}
+    reason = f"{merging.reason}; nothing is read or written until it is resolved"
+    return {"state": PAUSED, "reason": reason}
 
 
 def _diff(work: tree.Sync, found: FoundFile, row: AgentFileRow) -> dict[str, object] | None:

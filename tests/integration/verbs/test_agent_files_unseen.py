@@ -5,6 +5,7 @@ So it is while the daemon is stopped, and for two commands on one line.
 
 import pytest
 
+from yaadwatch.projects import projects
 from yaadwatch.sync import files
 
 FILES = ("AGENTS.md", "CLAUDE.md")
@@ -279,6 +280,7 @@ def test_file_with_conflict_markers_is_paused_while_git_merges(tree):
     assert state == "paused"
     assert reason.startswith("an unfinished merge stands in line 3")
     assert files.files_sync(tree.home, tree.call)["settled"] is False
+    assert states(tree) == states_in_status(tree)
 
     tree.git("checkout", "-q", "--theirs", "AGENTS.md")
     tree.git("commit", "-q", "-am", "merged")
@@ -289,3 +291,31 @@ def test_file_with_conflict_markers_is_paused_while_git_merges(tree):
 def states(tree):
     rows = files.files(tree.home, tree.call)["files"]
     return {row["path"]: (row["state"], row["reason"]) for row in rows}
+
+
+def states_in_status(tree):
+    (project,) = projects.status(tree.home, tree.call)["projects"]
+    return {row["path"]: (row["state"], row["reason"]) for row in project["files"]}
+
+
+def test_status_and_files_say_the_same_of_a_conflict_of_a_rebase(tree):
+    tree.git("checkout", "-q", "-b", "feature")
+    edit(tree, "Be brief", "Be very brief", "AGENTS.md")
+    tree.commit("feature")
+    tree.git("checkout", "-q", "main")
+    edit(tree, "Be brief", "Be quite brief", "AGENTS.md")
+    tree.commit("main")
+    tree.git("checkout", "-q", "feature")
+    rest(tree)
+
+    tree.git("rebase", "-q", "main", check=False)
+
+    told = states_in_status(tree)
+    assert told["AGENTS.md"][0] == "paused"
+    assert told == states(tree)
+    (listed,) = projects.projects(tree.home, tree.call)["projects"]
+    assert [one["state"] for one in listed["files"] if one["path"] == "AGENTS.md"] == ["paused"]
+    tree.git("rebase", "--abort")
+    rest(tree)
+    assert states_in_status(tree) == states(tree)
+    assert {state for state, _ in states(tree).values()} == {"synced"}
