@@ -7,6 +7,7 @@ agent files wait for: a lock or an unfinished operation of git.
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bridges import rules
-from bridges.block import Absent, find
+from bridges.block import Absent, Block, find
 from bridges.registry import bridges
 from bridges.rules import AGENTS, FIRST, Agent
 from yaadwatch.db import database, projects
@@ -278,6 +279,12 @@ CODEX_BYTES: Final = 32 * 1024
 """Bytes of its agent files that Codex loads by default."""
 OVERRIDE: Final = "AGENTS.override.md"
 """Codex loads this file instead of AGENTS.md."""
+EXCLUDES: Final = "claudeMdExcludes"
+"""The setting of Claude Code with patterns of CLAUDE.md and rules files that it does not load."""
+_GLOB: Final = re.compile(r"\*\*/|\*+|.", re.DOTALL)
+_GLOB_SIGNS: Final = dict(
+    pair.split(" ") for pair in ("**/ (?:.*/)?", "** .*", "* [^/]*", "? [^/]", "{ (?:", "} )")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,11 +294,13 @@ class Loading:
     Args:
         read: the files, relative to the work tree; imported ones too.
         bytes_max: how many bytes of a file are loaded, where that is limited.
+        excluded: files with our rules that the agent's settings keep it from loading.
         obstacles: what keeps an agent file from being loaded: sentences without a full stop.
     """
 
     read: frozenset[str]
     bytes_max: Mapping[str, int] = field(default_factory=dict)
+    excluded: frozenset[str] = frozenset()
     obstacles: tuple[str, ...] = ()
 
 
@@ -310,6 +319,8 @@ def loading(root: Path, fleet: Fleet, agent: Agent) -> Loading:
         found = _codex(root, fleet, read, formats)
     elif agent.name == "gemini":
         found = _gemini(root, fleet, read)
+    elif agent.name == "claude":
+        found = _claude(root, read)
     taken = found.read.union(*(fleet.taken_in.get(path, ()) for path in found.read))
     misspelled = tuple(
         f"{agent.title} loads {path}, but not {other}, whose name has another case"
@@ -367,6 +378,48 @@ def _gemini(root: Path, fleet: Fleet, read: set[str]) -> Loading:
         for path in sorted(read - loaded)
     )
     return Loading(read=frozenset(loaded), obstacles=tuple(obstacles))
+
+
+def _claude(root: Path, read: set[str]) -> Loading:
+    """Return what Claude Code loads: not the files that its settings exclude by absolute path."""
+    home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    places = (
+        home / "settings.json",
+        *(root / ".claude" / f"settings{one}.json" for one in ("", ".local")),
+    )
+    patterns = [one for place in places for one in _strings(_json_object(place).get(EXCLUDES))]
+    shapes = [path_pattern(one) for one in patterns]
+    out = {
+        one for one in {*read, FIRST} if any(shape.fullmatch(f"{root}/{one}") for shape in shapes)
+    }
+    ours = {path for path in out if path == FIRST or _has_block(root, path)}
+    return Loading(
+        read=frozenset(read - out),
+        excluded=frozenset(ours),
+        obstacles=tuple(
+            f"The settings of Claude Code exclude {path} ({EXCLUDES}), so it does not load it"
+            for path in sorted(ours)
+            if (root / path).exists()
+        ),
+    )
+
+
+def _has_block(root: Path, path: str) -> bool:
+    data = files.observe(root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
+    return data is not None and isinstance(find(data), Block)
+
+
+def path_pattern(glob: str) -> re.Pattern[str]:
+    """Return the regular expression of a pattern of paths with `*`, `**`, `?` and `{a,b}`."""
+    depth, parts = 0, []
+    for found in _GLOB.finditer(glob):
+        sign = found[0]
+        depth += {"{": 1, "}": -1}.get(sign, 0)
+        parts.append(_GLOB_SIGNS.get(sign) or ("|" if sign == "," and depth else re.escape(sign)))
+    try:
+        return re.compile("".join(parts), re.DOTALL)
+    except re.error:  # braces that do not match
+        return re.compile(re.escape(glob))
 
 
 def _named(fleet: Fleet, name: str) -> Iterator[str]:

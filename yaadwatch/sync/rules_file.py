@@ -430,7 +430,7 @@ def by_agent(
         if not settings_files.is_used(agent.homes):
             continue
         loaded = loading(space.root, fleet, agent)
-        read = loaded.read | _rules_files_of(agent.reads, rows)
+        read = loaded.read | (_rules_files_of(agent.reads, rows) - loaded.excluded)
         tokens = {path: tokens_of(path, loaded.bytes_max.get(path)) for path in sorted(read)}
         taken = {path: pair for path, pair in tokens.items() if pair is not None}
         found.append(
@@ -465,6 +465,7 @@ def words_given_to_agents(
     """
     said: set[str] = set()
     ours = _rules_files_of(formats, rows) if formats is not None else set()
+    ours -= loaded.excluded if loaded is not None else set()
     for path, row in rows.items():
         is_rules_file = path in ours
         has_block = row.mode == INLINE and (loaded is None or path in loaded.read)

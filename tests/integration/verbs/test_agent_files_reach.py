@@ -1,5 +1,7 @@
 """What of an agent file reaches other agents: whole rules, with their conditions."""
 
+import json
+
 import pytest
 from verb_world import prepared
 
@@ -277,6 +279,46 @@ class TestWhatIsLoaded:
         (folder / ".gemini" / "settings.json").write_text(settings)
 
         assert self.RULE not in context(tree, agent="gemini")
+
+    @pytest.mark.parametrize("where", ["home", "project", "local"])
+    @pytest.mark.parametrize(
+        "pattern", ["{root}/CLAUDE.md", "**/CLAUDE.md", "{root}/{{CLAUDE,AGENTS}}.md", "/**/C*E.m?"]
+    )
+    def test_a_block_that_claude_code_excludes_is_told(self, world, tmp_path, where, pattern):
+        tree = world.repo()
+        tree.commit("rules", {"CLAUDE.md": CLAUDE, ".gitignore": ".claude\n"})
+        (tmp_path / ".claude").mkdir()
+        tree.add(mode="inline")
+        tree.remember(self.RULE)
+        tree.sync()
+        assert self.RULE not in context(tree, agent="claude")
+        folder = tmp_path if where == "home" else tree.path
+        name = "settings.local.json" if where == "local" else "settings.json"
+        (folder / ".claude").mkdir(exist_ok=True)
+        said = json.dumps({"claudeMdExcludes": [pattern.format(root=tree.path)]})
+        (folder / ".claude" / name).write_text(f"// mine\n{said}\n")
+
+        assert self.RULE in context(tree, agent="claude")
+        (claude,) = files.files(tree.home, tree.call)["agents"]
+        (obstacle,) = claude["obstacles"]
+        assert obstacle.startswith("The settings of Claude Code exclude CLAUDE.md (claudeMdEx")
+        assert claude["ours"] == 0
+
+    def test_a_rules_file_that_claude_code_excludes_is_told(self, world, tmp_path):
+        tree = world.repo()
+        tree.commit("rules", {"CLAUDE.md": CLAUDE})
+        (tmp_path / ".claude").mkdir()
+        tree.add(mode="private")
+        tree.remember(self.RULE)
+        tree.sync()
+        assert self.RULE not in context(tree, agent="claude")
+        excludes = '{"claudeMdExcludes": ["**/.claude/rules/**", "**/web/CLAUDE.md", "{", 3]}'
+        (tmp_path / ".claude" / "settings.json").write_text(excludes)
+
+        assert self.RULE in context(tree, agent="claude")
+        (claude,) = files.files(tree.home, tree.call)["agents"]
+        assert len(claude["obstacles"]) == 1
+        assert claude["reads"] == ["CLAUDE.md"]
 
     @pytest.mark.parametrize(
         ("agent", "name", "other"),
