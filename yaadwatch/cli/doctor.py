@@ -34,7 +34,6 @@ from yaadwatch.projects.diagnosis import (
     Facts,
     HomeFacts,
     HookFacts,
-    ServiceFacts,
     SettingsFacts,
     StoreFacts,
 )
@@ -137,10 +136,8 @@ def gather(ask: Ask, briefly: Ask, now: datetime, environ: Mapping[str, str]) ->
     """
     stores, odd = _stores()
     agents, odd_agents = _agents()
-    service, odd_service = _service(environ)
-    lacking = [("the service", odd_service), ("your agents", odd_agents)]
     git, git_silent = _git()
-    receipts = [why for _, why in lacking if isinstance(why, UnreadableError)]
+    receipt = odd_agents if isinstance(odd_agents, UnreadableError) else None
     logs = (places.log_file(), places.start_log(), Path(places.hook_log()))
     odd_logs = tuple(str(log) for log in logs if os.path.lexists(log) and not _is_plain(log))
     daemon = _daemon(ask)
@@ -165,13 +162,13 @@ def gather(ask: Ask, briefly: Ask, now: datetime, environ: Mapping[str, str]) ->
         ),
         stores=stores,
         agents=agents,
-        service=service,
+        service=service_state(Path.home(), environ),
         odd_logs=odd_logs,
         taken=_taken((data_folder, data_folder / "config.toml", *odd_logs), stores),
-        receipt=(receipts[0].why, receipts[0].mend) if receipts else None,
+        receipt=(receipt.why, receipt.mend) if receipt else None,
         not_gathered=(
             *odd,
-            *((part, why.message) for part, why in lacking if why and why not in receipts),
+            *([("your agents", odd_agents.message)] if odd_agents and not receipt else ()),
             *silent,
         ),
     )
@@ -363,13 +360,6 @@ def _is_plain(log: Path) -> bool:
         return stat.S_ISREG(log.lstat().st_mode)
     except OSError:
         return False
-
-
-def _service(environ: Mapping[str, str]) -> tuple[ServiceFacts | None, YaadError | None]:
-    try:
-        return service_state(Path.home(), environ), None
-    except YaadError as error:
-        return None, error
 
 
 def _agents() -> tuple[tuple[AgentFacts, ...], YaadError | None]:

@@ -285,13 +285,11 @@ def _is_among(folder: str, said: str) -> bool:
     return os.path.realpath(folder) in {os.path.realpath(one) for one in said.split()}
 
 
-def by_name(name: str, folder: Path, *, asking: Run = run) -> Manager | None:
-    """Return the manager that wrote into `folder` once; None when we know none of that name."""
+def by_name(name: str, folder: Path, *, asking: Run = run) -> Manager:
+    """Return the manager that wrote into `folder` once."""
     if name == Systemd.name:
         return Systemd(folder, asking)
-    if name == Launchd.name:
-        return Launchd(folder, f"gui/{os.getuid()}", asking)
-    return None
+    return Launchd(folder, f"gui/{os.getuid()}", asking)
 
 
 def unmask(unit: str) -> str:

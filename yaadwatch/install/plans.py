@@ -1,22 +1,21 @@
 """Plan, write and remove the files of the service, and report the state of the service.
 
-The receipt lists a file before it is written, so that an interrupted installation can be removed
-too. It is a part of the receipt in our data folder; other parts are kept.
+A unit says by itself that it is ours, and for which data folder, so nothing else is written down.
 """
 
 import contextlib
 import difflib
-import hashlib
 import os
 import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch import places
-from yaadwatch.client.presence import RECEIPT_PART
+from yaadwatch.client import presence
 from yaadwatch.install import managers, units
 from yaadwatch.install.managers import Manager, Run
 from yaadwatch.model.errors import Code, YaadError
@@ -27,58 +26,6 @@ from yaadwatch.system.settings_files import SettingsFile
 
 COPIES: Final = "service"
 """The folder of units as people had changed them, beside the backups of projects."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Installed:
-    """A service that was installed.
-
-    Args:
-        manager: by name.
-        folder: where it looks for units.
-        written: the SHA-256 digest of each file, by its path, in the order of writing.
-        folders: those that were made for them, innermost first.
-        program: what the units start.
-        home: the data folder that it serves; '' where an older version did not say.
-    """
-
-    manager: str
-    folder: str
-    written: dict[str, str]
-    folders: Sequence[str] = ()
-    program: str = ""
-    home: str = ""
-
-
-def load() -> Installed | None:
-    """Return what is installed, or None.
-
-    Raises:
-        YaadError: UNAVAILABLE when the receipt cannot be read, or makes no sense.
-    """
-    path = places.receipt()
-    part = settings_files.load(path).get(RECEIPT_PART)
-    try:
-        found = None if part is None else Installed(**part)
-        if found is not None:  # join raises where one is no text
-            texts = (found.manager, found.folder, found.program, found.home, *found.folders)
-            "".join((*texts, *found.written, *found.written.values()))
-        return found
-    except (TypeError, AttributeError) as error:
-        raise settings_files.UnreadableError(path, f"it makes no sense: {error!r}") from error
-
-
-def save(installed: Installed | None) -> None:
-    """Write down what is installed; with None, that nothing is. An empty receipt goes.
-
-    Raises:
-        YaadError: UNAVAILABLE when it cannot be written.
-    """
-    path = places.receipt()
-    receipt = settings_files.load(path)
-    receipt.pop(RECEIPT_PART, None)
-    part = {} if installed is None else {RECEIPT_PART: asdict(installed)}
-    settings_files.save(path, receipt | part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,16 +54,6 @@ class Change:
         return row
 
 
-def _read(path: Path) -> SettingsFile:
-    copies = places.backups(COPIES)
-    return settings_files.read_settings_file(path, inside=None, copies=copies, now=Clock().now())
-
-
-def digest(data: bytes) -> str:
-    """Return the digest of a file, as in the receipt."""
-    return hashlib.sha256(data).hexdigest()
-
-
 def require_this_data_folder(path: Path) -> None:
     """Check that a unit of ours was not written for another data folder.
 
@@ -126,12 +63,10 @@ def require_this_data_folder(path: Path) -> None:
     Raises:
         YaadError: REFUSED.
     """
-    if path.suffix not in {".service", ".plist"} or path.is_symlink() or not path.is_file():
+    data = presence.unit_at(str(path)) if path.name != presence.SOCKET else None
+    if data is None:
         return
-    data = _read(path).data or b""
-    if units.MARK.encode() not in data:
-        return
-    home = units.data_folder_in(data)
+    home = presence.data_folder_in(data)
     theirs = Path(home) if home is not None else Path.home() / ".yaad"
     if theirs.resolve() != places.data_folder().resolve():
         as_theirs = "env -u YAAD_HOME" if home is None else f"YAAD_HOME={shlex.quote(home)}"
@@ -143,37 +78,28 @@ def require_this_data_folder(path: Path) -> None:
         )
 
 
-def unlisted(manager: Manager) -> Path | None:
-    """Return a unit that `install` wrote for this data folder and no receipt lists; None: there is
-    none.
-
-    Raises:
-        YaadError: REFUSED when one is for another data folder; UNAVAILABLE when it cannot be read.
-    """
-    plain = [path for path in manager.units() if path.is_file() and not path.is_symlink()]
-    ours = [path for path in plain if units.MARK.encode() in (_read(path).data or b"")]
-    for path in ours:
-        require_this_data_folder(path)
-    return next(iter(ours), None)
-
-
-def planned(path: Path, data: bytes, known: Installed | None) -> Change:
+def planned(path: Path, data: bytes) -> Change:
     """Compare what is wanted with what is there.
 
     Raises:
-        YaadError: REFUSED when what is there is not ours, or is masked.
+        YaadError: REFUSED when what is there is not ours, is for another data folder, or is masked.
     """
-    if is_masked(path):
+    if os.path.realpath(path) == os.devnull:  # as `systemctl --user mask` makes it
         raise YaadError(
             Code.REFUSED,
             f"{path} is masked: systemd does not start it; nothing was done.",
             hint=managers.unmask(path.name),
         )
-    found = None if path.is_symlink() or path.is_dir() else _read(path)
+    require_this_data_folder(path)
+    found = None
+    if not path.is_symlink() and not path.is_dir():
+        found = settings_files.read_settings_file(
+            path, inside=None, copies=places.backups(COPIES), now=Clock().now()
+        )
     there = None if found is None else found.data
-    is_listed = known is not None and str(path) in known.written
-    is_ours = there is not None and (is_listed or units.MARK.encode() in there)
-    if found is None or (there is not None and not is_ours and there != data):
+    if found is None or (
+        there is not None and there != data and presence.unit_at(str(path)) is None
+    ):
         raise YaadError(
             Code.REFUSED,
             f"{path} is there and was not written by `yaadwatch install`; nothing was done.",
@@ -183,20 +109,12 @@ def planned(path: Path, data: bytes, known: Installed | None) -> Change:
     return Change(found=found, change=change, after=data)
 
 
-def is_masked(path: Path) -> bool:
-    """Return whether a unit leads nowhere, as `systemctl --user mask` makes it."""
-    return os.path.realpath(path) == os.devnull
-
-
-def write(
-    clock: Clock, manager: Manager, plan: Sequence[Change], installed: Installed
-) -> dict[Path, Path]:
-    """Write the receipt, then the files and the links to them; return the copies of former files.
+def write(clock: Clock, manager: Manager, plan: Sequence[Change]) -> dict[Path, Path]:
+    """Write the files and the links to them; return the copies of former files.
 
     Raises:
         YaadError: UNAVAILABLE when a file cannot be written.
     """
-    save(installed)
     copies = {}
     for one in plan:
         if one.change != "same":
@@ -214,18 +132,15 @@ def write(
     return copies
 
 
-def removal(path: Path, written: str) -> Change:
-    """Return the removal of a written file, which is kept if it was changed since."""
-    if path.is_symlink() or path.is_dir():
-        return Change(found=SettingsFile(path=path, target=path, data=None), change="kept")
-    found = _read(path)
-    ours = found.data is not None and digest(found.data) == written
-    change = "same" if found.data is None else "removed" if ours else "kept"
+def removal(path: Path) -> Change:
+    """Return the removal of a unit of ours; another file of that name is kept."""
+    found = SettingsFile(path=path, target=path, data=presence.unit_at(str(path)))
+    change = "removed" if found.data is not None else "kept" if os.path.lexists(path) else "same"
     return Change(found=found, change=change)
 
 
-def remove(manager: Manager, plan: Sequence[Change], known: Installed) -> None:
-    """Take away what the plan says, the links to it, and the folders that were made for it.
+def remove(manager: Manager, plan: Sequence[Change], home: Path) -> None:
+    """Remove what the plan says, the links to it, and folders below `home` that are empty then.
 
     Raises:
         YaadError: UNAVAILABLE when something cannot be removed.
@@ -240,9 +155,12 @@ def remove(manager: Manager, plan: Sequence[Change], known: Installed) -> None:
         if one.change == "removed":
             with _os_errors_explained(one.path):
                 one.path.unlink(missing_ok=True)
-    for folder in (*known.folders, str(places.default_socket().parent)):
-        with contextlib.suppress(OSError):  # the folder is not empty
-            Path(folder).rmdir()
+    above = [folder for folder in manager.units()[0].parents if folder.is_relative_to(home)]
+    with contextlib.suppress(OSError):  # the folder is not empty
+        for folder in above[:-1]:
+            folder.rmdir()
+    with contextlib.suppress(OSError):
+        places.default_socket().parent.rmdir()
 
 
 @contextmanager
@@ -266,35 +184,17 @@ def service_state(
         home: the person's home folder.
         environ: of the shell.
         asking: runs the commands of managers.
-
-    Raises:
-        YaadError: UNAVAILABLE when the receipt cannot be read.
     """
-    known = load()
-    here, _ = managers.here(home, environ, asking=asking)
-    if known is None:
-        with contextlib.suppress(YaadError):  # another data folder's, or unreadable: not ours
-            path = None if here is None else unlisted(here)
-            return None if path is None else ServiceFacts(unlisted=str(path))
+    found = presence.installed(str(home), environ, sys.platform)
+    if found is None:
         return None
-    manager = managers.by_name(known.manager, Path(known.folder), asking=asking)
-    is_reached = manager is not None and here is not None
-    masked = tuple(path for path in known.written if is_masked(Path(path)))
+    manager = managers.by_name(found[0], Path(found[1]), asking=asking)
+    is_reached = managers.here(home, environ, asking=asking)[0] is not None
+    data = next(filter(None, (presence.unit_at(str(path)) for path in manager.units()[::-1])), b"")
+    program = units.program_in(data)
     return ServiceFacts(
-        altered=tuple(
-            path
-            for path, written in known.written.items()
-            if path not in masked and not _is_as_written(Path(path), written)
-        ),
-        masked=masked,
-        program="" if os.access(known.program or "/", os.X_OK) else known.program,
+        missing=tuple(str(path) for path in manager.units() if not path.is_file()),
+        program="" if os.access(program or "/", os.X_OK) else program,
         is_reached=is_reached,
-        runs=is_reached and manager is not None and manager.is_running(),
+        runs=is_reached and manager.is_running(),
     )
-
-
-def _is_as_written(path: Path, written: str) -> bool:
-    try:
-        return digest(path.read_bytes()) == written
-    except OSError:
-        return False

@@ -305,17 +305,6 @@ def test_what_is_left_to_the_person_is_no_problem():
     ]
 
 
-def test_a_unit_that_no_receipt_knows_is_left_to_the_person():
-    assert found(service=ServiceFacts(unlisted="/u/yaadwatch.service")) == [
-        (
-            "service",
-            "todo",
-            "/u/yaadwatch.service was written by `yaadwatch install`, and no receipt says so.",
-            "yaadwatch install\nThen `yaadwatch uninstall` can take it away.",
-        )
-    ]
-
-
 def test_a_service_that_cannot_start_is_told_before_the_daemon_that_does_not_run():
     told = found(daemon=DaemonFacts(state="absent"), service=ServiceFacts(program="/gone"))
 
@@ -403,10 +392,8 @@ PARTS = {
         for state in ("connected", "outdated", "unconnected", "refused")
     ],
     "service": [
-        ServiceFacts(altered=(ODD,), program=ODD),
+        ServiceFacts(missing=(ODD,), program=ODD),
         ServiceFacts(runs=False),
-        ServiceFacts(unlisted=ODD),
-        ServiceFacts(masked=(f"{ODD}/yaadwatch.service",)),
     ],
     "odd_logs": [(f"{ODD}/daemon.log",)],
     "not_gathered": [(("a part", "it (is"),)],
