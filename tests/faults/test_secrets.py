@@ -45,9 +45,6 @@ WAYS = {
         "remember", text="A token", tags=(TOKEN,), attributes={"password": PASSWORD, "key": KEY}
     ),
     "update": lambda shop, ask: ask("update", id=shop.said[0], text=f"It is set: {SAID}"),
-    "feedback": lambda shop, ask: ask(
-        "feedback", id=shop.said[1], verdict="edit", text=f"It was never {SAID}"
-    ),
     "forget": lambda shop, ask: ask("forget", id=shop.said[2], reason=SAID),
     "a question": lambda shop, ask: ask("recall", query=SAID),
     "a task": lambda shop, ask: ask("task_update", text=f"Put in place {SAID}"),

@@ -87,13 +87,6 @@ OPERATIONS: Final = (
     _write("drop_gap", graph.DropGap, "forget such a question", WIDE),
     _read("review", graph.Review, "list the notes of agents and imports that wait for a person"),
     _write("decide", graph.Decide, "approve, edit or dismiss such a note; for persons only"),
-    Operation(
-        name="feedback",
-        request=graph.Feedback,
-        kind="write",
-        help="approve, edit or discard a memory",
-        wires=SOCKET | {"mcp-wide"},
-    ),
     _write("check", memories.Check, "compare every memory of a project with its files now"),
     _write("add", store.Add, "watch a repository and read its agent files"),
     _write("remove", store.Remove, "stop watching a repository; its memories are kept"),

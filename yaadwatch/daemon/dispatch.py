@@ -164,7 +164,7 @@ _MODULES: Final = {
     "remember.curate": "show forget confirm pin unpin tag delete_node",
     "projects.erasing": "erase",
     "remember.history": "restore history impact",
-    "remember.edit": "update reanchor feedback",
+    "remember.edit": "update reanchor",
     "staleness.stale": "stale check",
     "remember.links": "link unlink close_link delete_edge",
     "recall.walks": "subgraph traverse graph_stats",
@@ -199,7 +199,7 @@ CAUSES: Final = frozenset(
     {
         *("remember", "forget", "erase", "restore", "confirm", "update", "reanchor", "pin"),
         *("unpin", "link", "unlink", "close_link", "inject", "delete_node", "delete_edge"),
-        *("resolve", "feedback", "upkeep", "import"),
+        *("resolve", "upkeep", "import"),
     }
 )
 """Operations about memories that may change agent files: a person hears which in the answer."""

@@ -398,7 +398,7 @@ _CURATE: Final = WideTool(
     about="Keep the memories in order: one at a time, and what they claim.",
     operations=(
         *("show", "history", "update", "confirm", "reanchor", "restore"),
-        *("pin", "unpin", "tag", "feedback"),
+        *("pin", "unpin", "tag"),
         *("claims", "add_claim", "end_claim", "contradictions", "resolve"),
         *("gaps", "approve_gap", "drop_gap"),
     ),

@@ -8,8 +8,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from yaadwatch.api.messages.graph import Feedback
-from yaadwatch.api.messages.memories import Confirm, Forget, Reanchor, Update
+from yaadwatch.api.messages.memories import Reanchor, Update
 from yaadwatch.db import anchors, authority, nodes
 from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import View, seen_from
@@ -22,7 +21,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import Node
 from yaadwatch.model.projects import Proposal
-from yaadwatch.remember import curate, drafts, preparing, proposing
+from yaadwatch.remember import drafts, preparing, proposing
 from yaadwatch.remember.drafts import clean
 from yaadwatch.remember.write_batch import change_one, require_living
 from yaadwatch.staleness import stale
@@ -30,21 +29,6 @@ from yaadwatch.text import words
 from yaadwatch.text.quoting import places_in_words
 from yaadwatch.workspace.lookup import LocatedMemory, Shelf, shelves
 from yaadwatch.workspace.workspace import Call, Home, Space, find_node
-
-
-def feedback(home: Home, call: Call, ask: Feedback) -> dict[str, object]:
-    """Act on feedback; the answer is Changed, for an edit Updated, with the verdict.
-
-    Raises:
-        YaadError: as for `confirm`, `update` and `forget`.
-    """
-    if ask.verdict == "approve":
-        done = curate.confirm(home, call, Confirm(id=ask.id))
-    elif ask.verdict == "edit":
-        done = update(home, call, Update(id=ask.id, text=ask.text or ""))
-    else:
-        done = curate.forget(home, call, Forget(id=ask.id, reason=ask.reason or "discarded"))
-    return done | {"verdict": ask.verdict}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

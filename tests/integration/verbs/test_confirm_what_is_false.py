@@ -5,7 +5,6 @@ from verb_world import FIVE_TRIES, NET, RETRY
 
 from yaadwatch.cli import offline
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.remember import edit
 
 
 def refused(call, *arguments, **fields):
@@ -67,15 +66,6 @@ def test_it_is_refused_with_what_is_false_and_cleared_only_when_insisted_on(site
     assert site.verdict(memory) != "fresh"
     site.confirm(memory, anyway=True)
     assert site.verdict(memory) == "fresh"
-
-
-def test_an_approval_is_refused_alike(site):
-    memory = site.remember()
-    remove(site)
-
-    error = refused(edit.feedback, site.home, site.call, id=memory, verdict="approve")
-
-    assert "src/net.py is gone" in error.message
 
 
 def test_a_new_body_is_a_matter_of_judgement(site):

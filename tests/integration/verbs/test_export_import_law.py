@@ -12,7 +12,7 @@ from yaadwatch.db import history
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.queries import GivenEdge, GivenNode
 from yaadwatch.projects import verifying
-from yaadwatch.remember import curate, edit, inject, remember
+from yaadwatch.remember import curate, inject, remember
 from yaadwatch.sessions import sessions
 from yaadwatch.workspace.workspace import Call
 
@@ -61,7 +61,6 @@ actions = st.one_of(
     st.tuples(st.just("tag"), which, tags, tags).filter(
         lambda step: (step[2] or step[3]) and not set(step[2]) & set(step[3])
     ),
-    st.tuples(st.just("feedback"), which, st.sampled_from(["approve", "discard"])),
     st.tuples(st.just("link"), which, kinds, which),
     st.tuples(st.just("unlink"), which, kinds, which),
     st.tuples(st.just("session"), st.sampled_from(["begin", "note", "end"]), texts),
@@ -125,9 +124,6 @@ DO = {
     "unlink": lambda repo, known, a, kind, b: repo.unlink(_one(known, a), kind, _one(known, b)),
     "tag": lambda repo, known, at, add, remove: curate.tag(
         repo.home, repo.call, id=_one(known, at), add=add, remove=remove
-    ),
-    "feedback": lambda repo, known, at, verdict: edit.feedback(
-        repo.home, repo.call, id=_one(known, at), verdict=verdict
     ),
     "wait": lambda repo, known, hours: repo.world.clock.advance(timedelta(hours=hours)),
 }

@@ -16,7 +16,7 @@ from yaadwatch.daemon import supervisor
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.projects import exporting
 from yaadwatch.recall import recall
-from yaadwatch.remember import curate, edit, remember
+from yaadwatch.remember import curate, remember
 from yaadwatch.remember import inject as remember_inject
 from yaadwatch.sessions import sessions
 from yaadwatch.text import privacy
@@ -83,9 +83,6 @@ WAYS = {
     "lines": in_lines,
     "a session, its name and its note": lambda repo, one: noted(repo),
     "the log": lambda repo, one: logged(repo),
-    "feedback": lambda repo, one: edit.feedback(
-        repo.home, repo.call, id=one, verdict="edit", text=SAID
-    ),
     "remember": lambda repo, one: repo.remembered(SAID),
     "remember for the user": lambda repo, one: repo.remembered(SAID, scope="user"),
     "remember under a key": lambda repo, one: repo.remembered(SAID, key="token"),

@@ -121,9 +121,6 @@ def test_older_words_that_an_agent_restores_are_a_proposal(claude):
 ACTS = {
     "edit": lambda repo, note: proposes(repo, note, "Use npm"),
     "restore": lambda repo, note: history.restore(repo.home, agent(repo), id=note, version=1),
-    "feedback": lambda repo, note: edit.feedback(
-        repo.home, agent(repo), id=note, verdict="edit", text="Use npm"
-    ),
     "confirm": lambda repo, note: curate.confirm(repo.home, agent(repo), id=note),
     "pin": lambda repo, note: curate.pin(repo.home, agent(repo), id=note),
     "unpin": lambda repo, note: curate.unpin(repo.home, agent(repo), id=note),
@@ -155,7 +152,6 @@ REFUSED = {
 }
 WAITS = {
     "edit": ["Use npm"],
-    "feedback": ["Use npm"],
     "restore": ["Use pip for installs"],
     "another scope": [RULE],
     "supersede": ["Use npm"],

@@ -106,12 +106,11 @@ def test_an_approved_rule_is_a_persons_with_its_author(claude):
     [
         lambda repo, note: curate.confirm(repo.home, agent(repo), id=note),
         lambda repo, note: curate.pin(repo.home, agent(repo), id=note),
-        lambda repo, note: edit.feedback(repo.home, agent(repo), id=note, verdict="approve"),
         lambda repo, note: states(repo),
         lambda repo, note: states(repo, name="codex"),
         lambda repo, note: states(repo, kind="convention", pin=True, tier=1),
     ],
-    ids=["confirm", "pin", "feedback", "again", "another agent", "pinned again"],
+    ids=["confirm", "pin", "again", "another agent", "pinned again"],
 )
 def test_nothing_that_an_agent_does_approves_a_rule(claude, act):
     note = states(claude)["id"]
@@ -686,10 +685,9 @@ def test_on_a_terminal_a_person_is_asked_about_each(claude, monkeypatch, keys, l
     "act",
     [
         lambda repo, note: curate.forget(repo.home, agent(repo), id=note),
-        lambda repo, note: edit.feedback(repo.home, agent(repo), id=note, verdict="discard"),
         lambda repo, note: curate.delete_node(repo.home, agent(repo), id=note),
     ],
-    ids=["forget", "feedback", "delete"],
+    ids=["forget", "delete"],
 )
 @pytest.mark.parametrize("said_by", ["person", "agent"])
 def test_an_agent_takes_no_rule_of_a_person_away(claude, act, said_by):

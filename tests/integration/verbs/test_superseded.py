@@ -104,9 +104,6 @@ SAYINGS = {
 SAYINGS_SAME = {
     "remembered": lambda tree, memory: tree.remembered(THREE, kind="convention"),
     "confirmed": lambda tree, memory: tree.confirm(memory),
-    "approved": lambda tree, memory: edit.feedback(
-        tree.home, tree.call, id=memory, verdict="approve"
-    ),
     "pinned": lambda tree, memory: tree.pin(memory),
     "restored": lambda tree, memory: (tree.forget(memory), tree.restore(memory))[1],
 }

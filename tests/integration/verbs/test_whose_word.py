@@ -87,7 +87,6 @@ def test_each_operation_names_the_author_and_the_reach_of_each_memory(asked):
         "pin": asked("pin", id=a),
         "unpin": asked("unpin", id=a),
         "tag": asked("tag", id=a, add=["net"]),
-        "feedback": asked("feedback", id=a, verdict="approve"),
         "statements": asked("files_statements"),
         "share": asked("files_share", path="CLAUDE.md"),
         "unlink": asked("unlink", id=a, kind="depends_on", to=b),

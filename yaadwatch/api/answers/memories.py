@@ -224,16 +224,6 @@ class Updated(Changed):
     """an agent's new words for a memory of a person, which stays as it is, are in `proposed`"""
 
 
-class Judged(Changed):
-    """Changed, and for an edit what Updated has."""
-
-    verdict: Literal["approve", "edit", "discard"]
-    version: NotRequired[int]
-    anchors: NotRequired[list[Anchor]]
-    masked: NotRequired[list[str]]
-    waits: NotRequired[bool]
-
-
 class Tagged(Changed):
     """A memory and its tags."""
 

@@ -1,4 +1,4 @@
-"""Requests about relations, claims, contradictions, gaps, feedback and review."""
+"""Requests about relations, claims, contradictions, gaps and review."""
 
 from yaadwatch.api.message import (
     EDGE_KIND,
@@ -240,24 +240,6 @@ class DropGap(Message, answer="Gap"):
     """Forget a question that had no good answer, by the beginning of its hash."""
 
     gap: str = field(limit=WORDS)
-
-
-class Feedback(Message, answer="Judged"):
-    """Judge a memory: `approve` it, `edit` it (with `text`), or `discard` it (with a reason)."""
-
-    id: str = field(f"ID  {ONE}", limit=ID)
-    verdict: str = field(
-        "{approve,edit,discard}  your verdict", limit=OneOf(("approve", "edit", "discard"))
-    )
-    text: str | None = field("[TEXT...]  for edit: the new text", default=None)
-    reason: str = field("--reason TEXT  for discard: why; kept with it", default="", limit=REASON)
-
-    def validate(self) -> None:
-        """Raise ValueError unless text and reason go with the verdict."""
-        if (self.text is not None) != (self.verdict == "edit"):
-            raise ValueError("text is for the verdict 'edit', and needed there")
-        if self.reason and self.verdict != "discard":
-            raise ValueError("reason is for the verdict 'discard'")
 
 
 class Review(Message, answer="Review"):
