@@ -35,7 +35,7 @@ test-agents: $(INSTALLED)  ## real coding agents read what we write; installs th
 bench: $(INSTALLED)  ## what it costs: medians, and ratios within one run
 	$(BIN)/python -m tests.bench
 
-soak: $(INSTALLED)  ## the long forms: 2,000 examples a law, 100 kills
+soak: $(INSTALLED)  ## the long forms: 2,000 examples a law, 100 kills, every combination
 	YAAD_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --timeout 3600
 
 format: $(INSTALLED)

@@ -30,7 +30,40 @@ WAITING = {"e2e", "faults", "service"}
 HERE = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    """Take the part that covers from products of parameters, and put waiting tests apart."""
+    if os.environ.get("YAAD_SOAK") != "1":
+        left_out = [item for item in items if not _covers(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if _covers(item)]
+    _spread(items)
+
+
+def _covers(item):
+    """Say whether a test is of the part that covers: each value of each parameter comes up in it.
+
+    The parameter of most values counts on, the others turn round with it.
+    """
+    if item.get_closest_marker("covering") is None:
+        return True
+    indices = item.callspec.indices
+    marks = [mark.args for mark in item.iter_markers("parametrize")]
+    turning = sorted(
+        ((len(values), indices[_first(names)]) for names, values in marks), reverse=True
+    )
+    turn = turning[0][1]
+    for size, index in turning[1:]:
+        if turn % size != index:
+            return False
+        turn //= size
+    return True
+
+
+def _first(names):
+    return names.split(",")[0].strip() if isinstance(names, str) else names[0]
+
+
+def _spread(items):
     """Put one test that waits after each file of those that compute.
 
     In a row they would wait in all workers at once, and then compute in all of them. Between two

@@ -358,6 +358,7 @@ def test_hook_of_an_undamaged_installation_runs(tmp_path, agent):
     assert "no daemon is running" in logged
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda one: one.__name__)
 @pytest.mark.parametrize("agent", AGENTS)
 def test_hook_of_a_damaged_installation_lets_the_agent_work(tmp_path, agent, damage):

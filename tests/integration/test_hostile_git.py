@@ -139,6 +139,8 @@ def ask_everything(repo, runner):
         "stashes": opened.stashes,
         "tips_above": lambda: opened.tips_above(first),
         "stray": lambda: opened.stray([first, last]),
+        "made": lambda: opened.made(last, "--max-count=1"),
+        "is_replaced_by": lambda: opened.is_replaced_by(first, last),
     }
     public = {name for name, _ in inspect.getmembers(Repository, inspect.isfunction)}
     assert {name for name in public if not name.startswith("_")} <= set(calls)

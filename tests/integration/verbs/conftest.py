@@ -5,6 +5,19 @@ import shutil
 import pytest
 from verb_world import World, prepared
 
+from yaadwatch.repo import command
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _git_alone():
+    """Run git without the program that has it die with us, which costs as much as a short command.
+
+    No test here ends in the middle of one; `tests/faults/test_children.py` does.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "_dying_with_us", tuple)
+        yield
+
 
 @pytest.fixture(scope="session")
 def _place(tmp_path_factory):

@@ -252,6 +252,7 @@ class TestIn:
 
         assert [row["id"] for row in tree.stale()["stale"]] == [memory]
 
+    @pytest.mark.covering
     @pytest.mark.parametrize("back", ["typed", "typed before a commit", "checkout", "branch"])
     @pytest.mark.parametrize("new", ["`load` in src/net.py", "`fetch` in src/net.py, politely"])
     @pytest.mark.parametrize("code_first", [True, False])
@@ -446,6 +447,7 @@ class TestIn:
         assert whose_word(tree, "Never use print") == "you"
         assert block_of(tree, "AGENTS.md") == ["Never use print"]
 
+    @pytest.mark.covering
     @pytest.mark.parametrize(
         ("old", "new"),
         [

@@ -83,6 +83,7 @@ def states_in(repo, call, text):
     return remember.remember(repo.home, call, text=text)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("ended", [False, True], ids=["open", "ended"])
 @pytest.mark.parametrize("dismissed", ["note", "proposal"])

@@ -429,6 +429,7 @@ def test_files_that_only_it_was_about_are_erased_with_it(repo):
     assert left(repo) == []
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(
     "named",
     ["the file src/wolkenkuckuck.py", "http://wolkenkuckuck/api", "the package wolkenkuckuck"],

@@ -447,6 +447,7 @@ def edited_on(repo, said, before, remembered, committed, *, is_watched, path="sr
     return [row["reason"] for row in rows if row["level"] == "warn"]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("is_watched", [True, False])
 @pytest.mark.parametrize(
     ("said", "before", "seen", "held"),
@@ -473,6 +474,7 @@ def test_a_number_edited_between_remember_and_commit_is_flagged(
     assert reason.endswith(f": 3 is now {now}")
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("is_watched", [True, False])
 @pytest.mark.parametrize(
     "held", ["range(3)", "range(1, 3)", "range(TRIES)", "tries_of(row)", "range(tries_of(row))"]

@@ -237,6 +237,7 @@ def forced_pull(repo, change):
     repo.git("reset", "-q", "--hard", "FETCH_HEAD")
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("change", [gone, changed, moved], ids=lambda way: way.__name__)
 @pytest.mark.parametrize(
     "replace", [orphan_commit, other_ids, other_trees, forced_pull], ids=lambda way: way.__name__

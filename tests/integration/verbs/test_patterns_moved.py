@@ -58,6 +58,7 @@ MOVES = {
 }
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("what", MOVES)
 def test_a_pattern_moves_with_most_of_its_files_and_comes_back_with_them(site, what, how):

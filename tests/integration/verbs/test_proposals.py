@@ -159,6 +159,7 @@ WAITS = {
 """What an act leaves in the review; the others leave nothing."""
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize("is_pinned", [False, True], ids=["hot", "pinned"])
 def test_no_act_of_an_agent_takes_a_persons_rule_out_of_the_rules_file(claude, act, is_pinned):

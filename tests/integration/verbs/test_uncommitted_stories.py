@@ -757,6 +757,7 @@ STORIES = (
 )
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("watched", [True, False], ids=["watched", "daemon was down"])
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
 def test_story_raises_no_false_flag(world, story, watched):

@@ -88,6 +88,7 @@ def test_there_are_as_many_as_the_bar_asks_for():
     assert len(SHAPES) >= 32
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_in_changed_and_out_again_leaves_every_byte(shape, variant):
@@ -157,6 +158,7 @@ def test_there_are_as_many_mutations_as_the_bar_asks_for():
     assert len(MUTATIONS) >= 11
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("variant", ["as it is", "crlf", "marked"])
 @pytest.mark.parametrize("around", [b"", b"# Rules\n\n- Own\n\n", b"---\nalwaysApply: true\n---\n"])
 @pytest.mark.parametrize("mutation", MUTATIONS)

@@ -462,6 +462,7 @@ def test_the_name_of_a_file_that_we_open_ourselves_need_not_be_utf_8(line):
 FULL = Path("/dev/full")
 
 
+@pytest.mark.covering
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
 @pytest.mark.parametrize("buffered", ["", "1"], ids=["buffered", "unbuffered"])
 @pytest.mark.parametrize(

@@ -195,6 +195,7 @@ def test_the_language_is_told_by_the_name_of_the_file(path, title):
 ENDINGS = sorted({sample.path.rpartition(".")[2] for sample in SAMPLES})
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("opened", ["(", "[", "{", "- ", "/*"])
 def test_depth_is_no_danger(ending, opened):
