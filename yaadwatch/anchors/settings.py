@@ -31,6 +31,10 @@ _SHAPES = {
 _MARKS = frozenset((",", ":", "=", "-", "?", "[", "]", "{", "}"))
 _BESIDE = frozenset(("comment", "anchor", "tag"))
 _QUOTED = frozenset(("string", "double_quote_scalar", "single_quote_scalar", "quoted_key"))
+_READ_DIFFERENTLY = re.compile(
+    rb"(?i)(?:[-+]?\.?\d[\da-fxotz_.:+ -]*|[-+]?\.(?:inf|nan)|~|=|<<|y|n|yes|no|on|off|true|false"
+    rb"|null)\Z"
+)
 _ESCAPED = re.compile(rb"\\([\\\"])")
 _LARGE_BYTES = 64 * 1024
 """A value larger than this is a table of data, and compared as text."""
@@ -77,12 +81,22 @@ def value_tokens(value: "Node", source: bytes) -> Iterator[bytes | None]:
         elif kind in {"anchor", "alias", "tag"}:
             yield _text(item, source)
         elif item.child_count == 0 or kind == "plain_scalar":
-            yield b"p:" + _folded(_text(item, source))
+            written = _text(item, source)
+            yield (b"s:" if _is_string(item, written) else b"p:") + _folded(written)
         else:
             shape = _SHAPES.get(kind)
             stack.extend((b">",) if shape else ())
             stack.extend(reversed(item.children))
             stack.extend((shape,) if shape else ())
+
+
+def _is_string(scalar: "Node", written: bytes) -> bool:
+    """Return whether a text without quotes is in every YAML what it is in quotes.
+
+    `yes` is a truth, and `1_000` and `12:30` are numbers, to some readers.
+    """
+    kinds = [child.type for child in scalar.named_children]
+    return kinds == ["string_scalar"] and not _READ_DIFFERENTLY.match(written)
 
 
 def _text(node: "Node", source: bytes) -> bytes:

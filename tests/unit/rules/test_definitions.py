@@ -128,6 +128,9 @@ def test_symbols_are_written_in_many_ways(symbol, line):
             "f:\n  a: |\n    x\n      y\n",
             "f:\n      a: |\n            x\n              y\n",
         ),
+        ("a.yml", "f: ['a/**', b]", "f:\n- a/**\n- b"),
+        ("a.yml", 'f: ".github"', "f: .github"),
+        ("a.yml", 'f: "0 3 * * 1"', "f: 0 3 * * 1"),
         ("a.yml", "f: {a: 1, b: 'x'}", 'f:\n  b: "x"\n  a: 1'),
         ("a.json", '{"f": {"a": 1, "b": 2}}', '{"f": {"b": 2, "a": 1}}'),
     ],
@@ -155,6 +158,10 @@ def test_what_only_looks_different_is_the_same(path, one, other):
         ("a.cpp", "template <class T> T f() {}", "template <int T> T f() {}"),
         ("a.yml", "f: |\n  a\n  b\n", "f: |\n  a\n   b\n"),
         ("a.yml", "f: 3", 'f: "3"'),
+        *(
+            ("a.yml", f"f: {one}", f'f: "{one}"')
+            for one in ("yes", "Off", "n", "~", "1_000", "12:30", ".5", "0o7", "2026-01-02", "-1e3")
+        ),
         ("a.yml", "f: [1, 2]", "f: [2, 1]"),
         ("a.json", '{"f": "a b"}', '{"f": "a  b"}'),
         ("a.toml", "[[f]]\na = 1\n[[f]]\na = 2", "[[f]]\na = 2\n[[f]]\na = 1"),
