@@ -19,7 +19,7 @@ from yaadwatch.db.projects import BranchBlock
 from yaadwatch.model.limits import INLINE, PRIVATE
 from yaadwatch.model.projects import AgentFileRow
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX
-from yaadwatch.repo import layout
+from yaadwatch.repo import attributes, layout
 from yaadwatch.repo.layout import Head
 from yaadwatch.repo.repository import blob_id
 from yaadwatch.staleness.worktree import head_of
@@ -28,7 +28,7 @@ from yaadwatch.sync.block_history import HeadRules
 from yaadwatch.sync.reconcile import Commits, Words
 from yaadwatch.system import files
 from yaadwatch.text import privacy
-from yaadwatch.workspace.agent_files import FILTERED, NO_BLOCK, ODD, FoundFile, parsed
+from yaadwatch.workspace.agent_files import FILTERED, NO_BLOCK, ODD, POINTER, FoundFile, parsed
 from yaadwatch.workspace.workspace import Home, Space
 
 STEPS_MAX: Final = 64
@@ -119,7 +119,12 @@ def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
     if branch.refusal:
         return branch.refusal + (f"; to begin: {adopt}" if not branch.filter else "")
     text = found.text if isinstance(found, Block) else None
-    if branch.blob and not branch.overlooked and text != branch.block:
+    if branch.blob and branch.overlooked and text != branch.block:
+        return (
+            "its block differs from the commit, and git was told to overlook that: a pull or"
+            " checkout that changes the file is refused"
+        )
+    if branch.blob and text != branch.block:
         return (
             "its block is not committed: until it is, git rebase, git pull --rebase and npm version"
             " refuse"
@@ -322,17 +327,13 @@ def gather(
     everywhere = found.here
     if data is not None:
         marked = find(data)
-        if isinstance(marked, Malformed | Refused):
-            problem = f"{marked.reason}; nothing was read or written"
-        else:
+        problem = _problem_of(data, marked)
+        if isinstance(marked, Absent | Block):
             block = marked
-            unfinished = inventory.conflict_markers(data)
-            if unfinished is not None:
-                problem = f"{unfinished.reason}; nothing was read or written"
-            else:
-                document = parsed(found.bridge, data)
-                statements = document.statements
-                everywhere = everywhere and document.travels
+        if not problem:
+            document = parsed(found.bridge, data)
+            statements = document.statements
+            everywhere = everywhere and document.travels
     was_adopted = row.adopted not in {"", UNTRACKED}
     if was_adopted and branch.refusal and not from_git and row.branch == head.branch:
         # A commit of other lines, or a pull, leaves the person's block uncommitted.
@@ -366,6 +367,16 @@ def gather(
         and (came_back or (moved and rules.has_changed(row.head, head.commit)))
     )
     return _resolved(seen, rules) if counts else seen
+
+
+def _problem_of(data: bytes, marked: Absent | Block | Malformed | Refused) -> str:
+    """Return why nothing is read from a file, nor written to it; '' for no reason."""
+    if attributes.object_id(data):
+        return POINTER
+    if isinstance(marked, Malformed | Refused):
+        return f"{marked.reason}; nothing was read or written"
+    unfinished = inventory.conflict_markers(data)
+    return f"{unfinished.reason}; nothing was read or written" if unfinished is not None else ""
 
 
 def _stated_here(space: Space, row: AgentFileRow, head: Head, rules: HeadRules) -> frozenset[str]:

@@ -450,6 +450,7 @@ def _walk(root: Path, folder: str, deep: int, passed: Collection[str]) -> Iterat
 
 NO_BLOCK: Final = "no block of ours is committed on this branch, so none is written"
 FILTERED: Final = "git filters it, so no block is written"
+POINTER: Final = "only its pointer of Git LFS is here (git lfs pull); nothing was read or written"
 
 
 ODD = {
@@ -492,4 +493,4 @@ def parsed(bridge: Bridge, data: bytes) -> Document:
 
 def is_refused(row: AgentFileRow) -> bool:
     """Return whether a file should have a block and has none on this branch."""
-    return row.mode == INLINE and row.reason.startswith((NO_BLOCK, FILTERED))
+    return row.mode == INLINE and row.reason.startswith((NO_BLOCK, FILTERED, POINTER))

@@ -1,5 +1,6 @@
 """What git does to a file on its way into the work tree is git's doing, not a person's."""
 
+import hashlib
 import time
 
 import pytest
@@ -222,3 +223,77 @@ def test_a_submodule_that_was_deinited_is_missing_and_gets_no_files(world):
     assert row["state"] == "missing"
     assert "submodule" in row["reason"]
     assert list(inner.path.iterdir()) == []
+
+
+def states(tree):
+    rows = files.files(tree.home, tree.call)["files"]
+    return {row["path"]: (row["state"], row["reason"]) for row in rows}
+
+
+def pointer(data):
+    oid = hashlib.sha256(data).hexdigest()
+    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(data)}\n"
+
+
+POINTER = "only its pointer of Git LFS is here (git lfs pull); nothing was read or written"
+
+
+class TestPointerOfLfs:
+    """What Git LFS leaves in the place of a file that was not downloaded says nothing."""
+
+    def test_is_no_statement_when_the_project_is_added(self, tree):
+        tree.write(".gitattributes", "*.md filter=lfs -text\n")
+        tree.commit("lfs", {"CLAUDE.md": pointer(CLAUDE.encode())})
+        tree.add(mode="inline")
+        tree.remember(RULE, kind="convention")
+        settle(tree)
+
+        assert tree.memories() == ["Be brief", RULE]
+        assert states(tree)["CLAUDE.md"] == ("paused", POINTER)
+        assert RULE in tree.read(".claude/rules/yaad.md")
+
+    def test_deletes_nothing_and_all_is_back_with_the_content(self, tree):
+        tree.commit("rules")
+        tree.add(mode="inline")
+        tree.remember(RULE, kind="convention")
+        settle(tree)
+        tree.commit("block")
+        settle(tree)
+        before, content = tree.memories(), tree.read("CLAUDE.md")
+
+        tree.write("CLAUDE.md", pointer(content.encode()))
+        settle(tree)
+        tree.remember("Never push on Friday", kind="convention")
+        settle(tree)
+
+        assert tree.memories() == sorted([*before, "Never push on Friday"])
+        assert tree.read("CLAUDE.md") == pointer(content.encode())
+        assert states(tree)["CLAUDE.md"] == ("paused", POINTER)
+        assert RULE in tree.read(".claude/rules/yaad.md")
+        tree.write("CLAUDE.md", content)
+        settle(tree)
+        assert states(tree)["CLAUDE.md"][0] == "synced"
+        assert "Never push on Friday" in tree.read("CLAUDE.md")
+        assert not (tree.path / ".claude/rules/yaad.md").exists()
+
+
+@pytest.mark.parametrize("flag", ["skip-worktree", "assume-unchanged"])
+def test_block_that_git_overlooks_is_named_where_it_differs(tree, flag):
+    tree.commit("rules")
+    tree.add(mode="inline")
+    tree.remember("Never push on Friday", kind="convention")
+    settle(tree)
+    tree.commit("block")
+    settle(tree)
+    tree.git("update-index", f"--{flag}", "CLAUDE.md")
+    tree.remember(RULE, kind="convention")
+    settle(tree)
+
+    state, reason = states(tree)["CLAUDE.md"]
+
+    assert (state, RULE in tree.read("CLAUDE.md")) == ("synced", True)
+    assert reason.endswith("a pull or checkout that changes the file is refused")
+    tree.git("update-index", f"--no-{flag}", "CLAUDE.md")
+    tree.commit("both")
+    settle(tree)
+    assert states(tree)["CLAUDE.md"] == ("synced", None)
