@@ -48,6 +48,12 @@ _LEADS: Final = frozenset(
     )
 )
 """Words after which a number alone is a count or a value."""
+_RETURNS: Final = re.compile(
+    r"(?<![\w.])([^\W\d][\w.:]*)(?:\([^()`]*\))?[`*]*\s+(?:(?:always|just|only|simply)\s+)?returns"
+    r"\s+(?:(?:always|just|only|exactly)\s+)?(?:the\s+)?(?:(?:number|value|constant)\s+)?[`*]*\Z"
+)
+"""What stands before a number that a function returns, with the name of that."""
+_ENDS: Final = re.compile(r"[`*]*(?:\s*(?:\Z|[.,;:()]|\n\s*\n)|\s+(?:in|from|because|so|since)\b)")
 _NO_NOUNS: Final = frozenset(
     ("of", "in", "on", "and", "or", "to", "is", "are", "for", "at", "from", "with", "by", "as")
 )
@@ -99,11 +105,13 @@ class Count:
         values: the plain forms it may have in code: 30 seconds may be 30 or 30000.
         sentence: the words before and after the number.
         extra: the number's unit, or the number itself where it is a word such as `twice`.
+        returned_by: the name of what the text says returns this number; '' for none.
     """
 
     values: tuple[str, ...]
     sentence: str
     extra: tuple[str, ...]
+    returned_by: str = ""
 
     @cached_property
     def subjects(self) -> frozenset[str]:
@@ -124,7 +132,9 @@ def counts(text: str) -> Iterator[Count]:
         )
         if _is_behind_a_sort(before) or re.match(rate, after):
             continue
-        if _is_in_command(before, after) or _is_name(found, before, after):
+        returned = _RETURNS.search(before[-200:]) if _ENDS.match(after) else None
+        is_name = returned is None and _is_name(found, before, after)
+        if _is_in_command(before, after) or is_name:
             continue
         sentence = _SENTENCE_END.split(before)[-1] + " "
         sentence += _SENTENCE_END.split(after, maxsplit=1)[0]
@@ -133,7 +143,8 @@ def counts(text: str) -> Iterator[Count]:
         extra = (unit,) if unit else (word,) if word in _ADVERBS else ()
         following = _WORD_OR_NAME.match(after.lstrip(" `"))
         unit = unit or (following.group().lower() if following else "")
-        yield Count(_forms(_value(found), unit), sentence, extra)
+        returned_by = returned[1] if returned is not None else ""
+        yield Count(_forms(_value(found), unit), sentence, extra, returned_by)
 
 
 def numbers(text: str) -> frozenset[str]:

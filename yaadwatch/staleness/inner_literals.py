@@ -40,6 +40,8 @@ _TOKENS: Final = {
     True: re.compile(rf"(?P<string>{_STRING})|(?P<comment>#[^\n]*)|{_REST}"),
     False: re.compile(rf"(?P<string>{_STRING})|(?P<comment>//[^\n]*|/\*(?:.|\n)*?\*/)|{_REST}"),
 }
+RETURNED: Final = "return"
+"""The place of a number that a definition returns."""
 PLACES_MAX: Final = 8
 """Places of one number that are noted."""
 _WALK_MAX: Final = 64
@@ -96,7 +98,8 @@ def stated(
 ) -> InnerNumber | None:
     """Return the number of `count` that a definition holds; None for none, or a chance match.
 
-    A small number counts only where the code beside it speaks of what the text counts.
+    A small number counts only where the code beside it speaks of what the text counts, or where
+    the text says that the definition returns it, and nothing else is returned.
 
     Args:
         source: the file's text.
@@ -109,6 +112,8 @@ def stated(
         return None
     tokens = _tokens_of(source, path, symbol)
     for value in count.values:
+        if last_part(count.returned_by) == last_part(symbol) and _is_returned(tokens, value):
+            return InnerNumber(value, (RETURNED,), 1)
         lines = {one.line for one in tokens if one.number == value}
         said = {line: len(_spoken(tokens, line, symbol, count)) for line in lines}
         spoken = max(said.values(), default=0)
@@ -122,6 +127,15 @@ def stated(
             noted = tuple(dict.fromkeys(filter(None, places)))[:PLACES_MAX]
             return InnerNumber(value, noted, spoken)
     return None
+
+
+def _is_returned(tokens: Sequence[_Token], number: str) -> bool:
+    """Return whether a number is all that the only `return` of a definition returns."""
+    at = [at for at, one in enumerate(tokens) if one.text == RETURNED]
+    if len(at) != 1 or [one.number for one in tokens[at[0] + 1 : at[0] + 2]] != [number]:
+        return False
+    following = tokens[at[0] + 2 : at[0] + 3]
+    return all(one.line > tokens[at[0]].line or one.text in {";", "}"} for one in following)
 
 
 def _may_hold(source: str, count: Count) -> bool:
@@ -175,6 +189,8 @@ def now_in_place(
     old = _tokens_of(then[1], then[0], symbol) if then is not None else ()
     if not new or (then is not None and not any(one.number == number for one in old)):
         return None
+    if RETURNED in places and any(one.number == number for one in new):
+        return None  # it may be returned still, as in `return 3 if a else 2`
     if not places:
         found = (_place(old, at) for at, one in enumerate(old) if one.number == number)
         places = tuple(filter(None, found))

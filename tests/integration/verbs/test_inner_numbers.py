@@ -497,3 +497,53 @@ def test_a_number_noted_before_its_commit_is_followed_after_it(repo):
     (row,) = repo.stale()["stale"]
     assert (row["level"], row["reason"]) == ("warn", "publish in src/net.py: 3 is now 6")
     assert [one["commit"]["subject"] for one in row["evidence"]] == ["six"]
+
+
+RETURNS_PY = "class Cart:\n    def size(self):\n        {}\n"
+RETURNS_TS = "export function size(): number {{\n  {};\n}}\n"
+RETURNS_GO = "package n\n\nfunc size() int {{\n\t{}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "`size` returns 2",
+        "`size()` always returns `2`, in src/cart",
+        "`size()` returns the number 2 because carts are small.",
+        "The method size() returns 2.",
+    ],
+)
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [("src/cart.py", RETURNS_PY), ("src/cart.ts", RETURNS_TS), ("src/cart.go", RETURNS_GO)],
+)
+def test_another_number_that_a_function_returns_is_flagged(repo, said, path, code):
+    before, after = code.format("return 2"), code.format("return 33")
+
+    assert flagged(repo, said, before, after, path) == [f"size in {path}: 2 is now 33"]
+
+
+@pytest.mark.parametrize(
+    ("said", "old", "new"),
+    [
+        ("`size` returns 2", "return 2", "return 1 + 1"),
+        ("`size` returns 2", "return 2", "return self.limit"),
+        ("`size` returns 2", "return 2", "return 33 if self.old else 2"),
+        ("`size` returns 2", "return 2", "return int('2')"),
+        ("`size` returns 2", "return 2", "return (2)"),
+        ("`size` returns 2", "return 2", "return 0x2"),
+        ("`size` returns 2", "return 2", "return 3 if self.old else self.limit"),
+        ("`size` returns 2", "return 2", "if self.old:\n            return 3\n        return 4"),
+        ("`size` returns 2", "if self.old:\n            return 3\n        return 2", "return 33"),
+        ("`size` returns 2 rows", "return 2", "return 33"),
+        ("`size` returns 2 or 3", "return 2", "return 33"),
+        ("`size` returns 2 if it is empty", "return 2", "return 33"),
+        ("`size` returns a row; `merge` returns 2", "return 2", "return 33"),
+        ("`size` never returns 2", "return 2", "return 33"),
+        ("`size` returned 2 once", "return 2", "return 33"),
+    ],
+)
+def test_what_a_function_returns_is_flagged_for_nothing_else(repo, said, old, new):
+    before, after = RETURNS_PY.format(old), RETURNS_PY.format(new)
+
+    assert flagged(repo, said, before, after) == []
