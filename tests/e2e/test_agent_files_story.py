@@ -74,22 +74,6 @@ def test_from_add_to_remove(machine, checkout):
     assert checkout.git("status", "--porcelain") == ""
 
 
-def test_what_stands_in_the_place_of_a_rule_is_written_instead_of_it(machine, checkout):
-    root = checkout.root
-    machine.ask("add", root, "--mode", "inline")
-    kinds = ("--kind", "convention")
-    yarn = machine.ask("remember", "Install with yarn", *kinds, cwd=root)["id"]
-    pnpm = machine.ask("remember", "Install with pnpm", *kinds, cwd=root)["id"]
-    wait_until(lambda: "pnpm" in text_of(checkout, "AGENTS.md"))
-
-    machine.ask("link", pnpm, "supersedes", yarn, cwd=root)
-    wait_until(lambda: "yarn" not in text_of(checkout, "AGENTS.md"))
-    machine.ask("unlink", pnpm, "supersedes", yarn, cwd=root)
-    wait_until(lambda: "yarn" in text_of(checkout, "AGENTS.md"))
-
-    assert "Install with pnpm" in text_of(checkout, "AGENTS.md")
-
-
 def test_files_of_other_agents_are_heard_of_when_they_come_up(machine, checkout):
     """Also in folders that were not there, and that nobody had watched."""
     root = checkout.root
@@ -115,36 +99,6 @@ def test_files_of_other_agents_are_heard_of_when_they_come_up(machine, checkout)
     wait_until(lambda: "before a release" in text_of(checkout, "GEMINI.md"))
     found = machine.ask("recall", "before a release", cwd=root)["results"]
     assert [row["text"] for row in found].count("Always ask before a release") == 1
-
-
-def test_the_private_carrier_is_invisible_to_git(machine, checkout):
-    root = checkout.root
-    answer = machine.ask("add", root)
-    assert {row["mode"] for row in answer["files"]} == {"private"}
-
-    machine.ask("remember", "Always use httpx for calls", "--kind", "convention", cwd=root)
-    carrier = root / ".claude/rules/yaad.md"
-    wait_until(lambda: carrier.exists() and "httpx" in carrier.read_text())
-
-    assert checkout.git("status", "--porcelain") == ""
-    machine.ask("remove", root)
-    assert not (root / ".claude").exists()
-
-
-def test_a_branch_switch_is_not_an_edit(machine, checkout):
-    root = checkout.root
-    machine.ask("add", root, "--mode", "inline")
-    checkout.git("checkout", "-q", "-b", "less")
-    checkout.commit("less", {"CLAUDE.md": "# Rules\n"})
-    checkout.git("checkout", "-q", "main")
-    machine.ask("files", "sync", root)
-    for branch in ("less", "main") * 5:
-        checkout.git("checkout", "-q", branch)
-        machine.ask("files", "sync", root)
-
-    found = machine.ask("recall", "tabs in Go files", cwd=root)["results"]
-    assert [row["text"] for row in found].count("Use tabs in Go files") == 1
-    assert machine.ask("status")["projects"][0]["memories"] == 3
 
 
 KILLS = 100 if os.environ.get("YAAD_SOAK") else 10
@@ -181,26 +135,3 @@ def test_a_daemon_that_is_killed_while_a_person_types_loses_nothing(machine, che
         assert text.count("yaad:begin") <= 1
     assert list(root.glob(".*.yaad")) == []
     assert machine.ask("status")["projects"][0]["memories"] == len(typed) + 3
-
-
-def test_what_cannot_be_written_is_said_once_and_left_alone(machine, checkout):
-    root = checkout.root
-    outside = machine.folder / "outside.md"
-    outside.write_text("- Somebody else's\n")
-    (root / ".cursorrules").unlink()
-    (root / ".cursorrules").symlink_to(outside)
-    latin = "- Les r\xe8gles\n".encode("latin-1")
-    (root / "AGENTS.md").write_bytes(latin)
-    machine.ask("add", root, "--mode", "inline")
-
-    machine.ask("remember", "Always use httpx for calls", "--kind", "convention", cwd=root)
-    wait_until(lambda: "httpx" in text_of(checkout, "CLAUDE.md"))
-
-    assert outside.read_text() == "- Somebody else's\n"
-    assert (root / "AGENTS.md").read_bytes() == latin
-    files = {row["path"]: row for row in machine.ask("status")["projects"][0]["files"]}
-    assert files["AGENTS.md"]["state"] == files[".cursorrules"]["state"] == "paused"
-    assert "UTF-8" in files["AGENTS.md"]["reason"]
-    assert "link out of the repository" in files[".cursorrules"]["reason"]
-    shown = machine.run("files", cwd=root).out
-    assert shown.count("UTF-8") == 1

@@ -176,20 +176,6 @@ def ended(machine, tree):
     return [row for row in found if row["ended_at"] is not None]
 
 
-def test_what_an_agent_remembers_bears_its_name(machine, watched, era):
-    from mcp_types import Implementation
-
-    async def work(client):
-        return data(await client.call_tool("yaad_remember", {"text": TEXT, "symbols": [SYMBOL]}))[
-            "id"
-        ]
-
-    who = Implementation(name="Shop Agent", version="1")
-    memory = with_client(machine, watched, era, work, client_info=who)
-
-    assert machine.ask("show", memory, cwd=watched.root)["origin"] == "agent:Shop-Agent"
-
-
 def test_the_instructions_begin_with_what_may_no_longer_be_true(machine, watched, era):
     machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)
     commit = watched.commit("five tries", {"src/net.py": NET.replace("tries=3", "tries=5")})
@@ -205,54 +191,6 @@ def test_the_instructions_begin_with_what_may_no_longer_be_true(machine, watched
     assert heading == "## May no longer be true"
     assert commit[:8] in lines[at + 1]
     assert len(told_at_start) <= 2000
-
-
-def test_errors_tell_the_agent_what_to_do(machine, watched, era):
-    from mcp.shared.exceptions import MCPError
-
-    async def work(client):
-        wrong = await client.call_tool("yaad_recall", {"qwery": "jose"})
-        elsewhere = await client.call_tool("yaad_recall", {"query": "a", "project": "/"})
-        with pytest.raises(MCPError) as raised:
-            await client.call_tool("yaad_recal", {"query": "jose"})
-        return wrong, elsewhere, raised.value
-
-    wrong, elsewhere, unknown = with_client(machine, watched, era, work)
-
-    assert wrong.is_error
-    assert "the nearest one is 'query'" in told(wrong)
-    assert elsewhere.is_error
-    assert "not in a git repository" in told(elsewhere)
-    assert "yaad_recall" in str(unknown)
-
-
-def test_wide_tools_are_listed_where_the_setting_asks_for_them(machine, checkout, era):
-    machine.env["YAAD_MCP_WIDE"] = "graph,curate"
-    machine.ask("add", checkout.root)
-
-    async def work(client):
-        names = [tool.name for tool in (await client.list_tools()).tools]
-        kept = data(await client.call_tool("yaad_remember", {"text": TEXT}))["id"]
-        pinned = await client.call_tool("yaad_curate", {"do": "pin", "with": {"id": kept}})
-        near = await client.call_tool("yaad_graph", {"do": "traverse", "with": {"id": kept}})
-        return names, pinned, near
-
-    names, pinned, near = with_client(machine, checkout, era, work)
-
-    assert names[12:] == ["yaad_graph", "yaad_curate"]
-    assert json.loads(told(pinned))["text"] == TEXT
-    assert json.loads(told(near))["nodes"][0]["text"] == TEXT
-
-
-def test_an_agent_in_a_folder_nobody_watches_hears_how_to_change_that(machine, checkout, era):
-    async def work(client):
-        return client.instructions, await client.call_tool("yaad_recall", {"query": "jose"})
-
-    instructions, result = with_client(machine, checkout, era, work)
-
-    assert f"yaadwatch add {checkout.root}" in instructions
-    assert result.is_error
-    assert f"yaadwatch add {checkout.root}" in told(result)
 
 
 def test_without_a_daemon_one_is_started_that_outlives_the_agent(machine, watched, era):
@@ -307,26 +245,6 @@ def test_a_daemon_killed_between_and_under_requests_is_not_noticed(machine, watc
         assert texts.count(f"Release {number} is built by make release{number}") == 1
 
 
-def test_twenty_agents_at_once(machine, watched):
-    async def main():
-        answers = []
-
-        async def one(number):
-            era = "auto" if number % 2 else "legacy"
-            async with connected(machine, watched, era) as client:
-                text = f"Service {number} listens on port {7000 + number}"
-                data(await client.call_tool("yaad_remember", {"text": text}))
-                found = data(await client.call_tool("yaad_recall", {"query": f"{7000 + number}"}))
-                answers.append(found["results"][0]["text"] == text)
-
-        async with anyio.create_task_group() as group:
-            for number in range(20):
-                group.start_soon(one, number)
-        return answers
-
-    assert anyio.run(main) == [True] * 20
-
-
 def hook(machine, payload, *, as_command=False):
     """Run the hook until it is told something: a busy machine may take longer than it has."""
     command = [sys.executable, "-I", "-S", str(HOOK)]
@@ -376,14 +294,6 @@ def test_the_hook_tells_the_flag_first_with_its_commit(machine, watched, as_comm
     assert first == "## May no longer be true"
     assert commit[:8] in brief[brief.index(TEXT) :].partition("\n## ")[0]
     assert len(brief) <= 8000
-
-
-def test_the_hook_says_nothing_where_nobody_watches(machine, watched):
-    payload = {"cwd": str(machine.home), "hook_event_name": "SessionStart"}
-
-    done = hook(machine, payload)
-
-    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_the_brief_as_a_command(machine, watched):

@@ -57,22 +57,3 @@ def test_branch_without_the_work_has_no_flag_and_no_rule(machine, checkout):
     found = recalled(machine, checkout, "payments doubled")
     assert [row["id"] for row in found] == [memory]
     assert not found[0]["stale"]
-
-
-def test_work_of_one_work_tree_raises_nothing_in_another(machine, checkout):
-    machine.ask("add", checkout.root)
-    side = checkout.root.parent / "side"
-    checkout.git("worktree", "add", "-q", "-b", "side", str(side))
-    (side / "lib").mkdir()
-    (side / "lib" / "pay.py").write_text(PAY, encoding="utf-8")
-    memory = machine.ask("remember", PAY_TEXT, "--symbol", "pay", cwd=side)["id"]
-
-    told = machine.run("stale", cwd=checkout.root).out
-    assert "Nothing flagged" in " ".join(told.split())
-    assert "1 more about uncommitted work in" in " ".join(told.split())
-
-    checkout.git("-C", str(side), "add", "-A")
-    checkout.git("-C", str(side), "commit", "-qm", "pay")
-    checkout.git("merge", "-q", "side")
-    found = recalled(machine, checkout, "payments doubled")
-    assert [row["id"] for row in found] == [memory]

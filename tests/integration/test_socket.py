@@ -19,7 +19,6 @@ from waiting import PATIENCE_S, wait_until
 from waiting import events as events_of
 
 from yaadwatch import places
-from yaadwatch.api.frames import PATH_BYTES_MAX
 from yaadwatch.client.connection import ConnectionEnded, DaemonNotRunning, DaemonUnresponsive
 from yaadwatch.daemon.connection import Limits
 from yaadwatch.model.errors import Code, YaadError
@@ -153,20 +152,6 @@ def test_an_answer_over_the_limit_says_so_and_the_connection_lives(path):
 
         assert said.code is Code.TOO_LARGE
         assert asking.call("recall", query="short") == {"text": "x"}
-
-
-def test_two_hundred_connections_are_all_answered(path):
-    with Served(path, {"status": told}) as served, contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(contextlib.closing(client())) for _ in range(200)]
-        for one in clients:
-            one.connect()
-
-        answers = [one.call("status")["origin"] for one in clients]
-
-        assert answers == ["cli"] * 200
-        assert served.server.connections == 200
-        stack.close()
-        wait_until(lambda: served.server.connections == 0, "the end of all connections")
 
 
 def test_clients_that_come_at_the_same_moment_are_all_answered(path):
@@ -645,27 +630,6 @@ def test_a_daemon_that_does_not_even_greet_is_asked_nothing(path, monkeypatch):
     assert said.hint == "What keeps it: yaadwatch doctor"
 
 
-def test_a_second_server_leaves_the_first_one_alone(path):
-    with Served(path, {"status": told}):
-        said = refusal_to_start(path)
-
-        assert said.code is Code.REFUSED
-        assert "Another process answers" in said.message
-        with contextlib.closing(client()) as asking:
-            assert asking.call("status")["origin"] == "cli"
-
-
-def test_the_socket_of_a_daemon_that_died_is_replaced(path):
-    path.parent.mkdir(parents=True, mode=0o700)
-    with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(str(path))
-        dead.listen()
-
-    assert isinstance(refusal(client().call, "status"), DaemonNotRunning)
-    with Served(path, {"status": told}), contextlib.closing(client()) as asking:
-        assert asking.call("status")["origin"] == "cli"
-
-
 def test_a_file_that_is_no_socket_is_left_alone(path):
     path.parent.mkdir(parents=True, mode=0o700)
     path.write_text("mine")
@@ -767,21 +731,6 @@ def test_who_is_refused_while_the_server_ends_is_told_why_and_left_no_connection
     assert sorted(os.listdir("/proc/self/fd")) == before
 
 
-@on_linux
-def test_a_path_longer_than_the_kernel_takes_is_reached_all_the_same(tmp_path, monkeypatch):
-    monkeypatch.setenv("YAAD_HOME", str(tmp_path / ("deep" * 30) / ("er" * 40)))
-    path = places.default_socket()
-    assert len(os.fsencode(path)) > PATH_BYTES_MAX
-    before = len(os.listdir("/proc/self/fd"))
-
-    with Served(path, {"status": told}), contextlib.closing(client()) as asking:
-        assert asking.call("status")["origin"] == "cli"
-        assert "Another process answers" in refusal_to_start(path).message
-
-    assert not path.exists()
-    assert len(os.listdir("/proc/self/fd")) == before
-
-
 def test_the_announced_socket_is_found_before_the_default_one(path, tmp_path):
     elsewhere = tmp_path / "elsewhere" / "daemon.sock"
     with Served(elsewhere, {"status": told}):
@@ -819,27 +768,6 @@ def as_nobody(act):
         os.write(writing, act())
     finally:
         os._exit(0)
-
-
-@needs_root
-def test_another_user_is_refused():
-    def look():
-        with socket.socket(socket.AF_UNIX) as other:
-            other.connect(str(path))
-            return other.recv(999)
-
-    with open_to_all() as folder, Served(folder / "run" / "daemon.sock", {}) as served:
-        path = served.path
-        path.parent.chmod(0o755)
-        path.chmod(0o666)
-
-        heard, child = as_nobody(look)
-        with heard:
-            said = json.loads(heard.read())
-        os.waitpid(child, 0)
-
-    assert said["error"]["code"] == "refused"
-    assert "user 65534 was not served" in said["error"]["message"]
 
 
 @needs_root

@@ -340,22 +340,6 @@ class TestGit:
         tree.write("src/net.py", NET)
         assert tree.verdict(memory) == "fresh"
 
-    def test_a_missing_git_is_one_clear_error_where_it_is_needed(self, world, monkeypatch):
-        tree = world.repo()
-        tree.add()
-        memory = tree.remember()
-        new = world.repo("new")
-        monkeypatch.setenv("PATH", str(world.folder / "nothing"))
-
-        error = refusal(new.add)
-        assert error.code is Code.UNAVAILABLE
-        assert "git is not installed" in error.message
-        assert "nothing was added" in error.message
-        assert tree.show(memory)["text"] == RETRY
-        assert tree.verdict(memory) == "fresh"
-        (tree.path / "src/net.py").unlink()
-        assert tree.verdict(memory) == "unknown"
-
     def test_a_broken_repository_is_one_clear_error(self, world):
         tree = world.repo()
         tree.add()
@@ -410,30 +394,6 @@ def fill(folder):
 
 
 class TestFullDisk:
-    def test_a_full_disk_loses_nothing_that_was_acknowledged(self, world):
-        with small_disk(places.data_folder(), "4m"):
-            world.reopen()
-            tree = world.repo()
-            tree.add()
-            acknowledged = [tree.remember(f"Memory {number}") for number in range(5)]
-            hog = fill(places.data_folder())
-            errors = []
-            for number in range(50):
-                try:
-                    acknowledged.append(tree.remember(f"Long {number} " + "word " * 5000))
-                except YaadError as error:
-                    errors.append(error)
-
-            assert errors
-            assert {error.code for error in errors} == {Code.UNAVAILABLE}
-            assert all("no space" in error.message.lower() for error in errors)
-            assert {tree.show(memory)["id"] for memory in acknowledged} == set(acknowledged)
-            hog.unlink()
-            assert tree.remember("There is space again")
-            world.reopen()
-            assert len(tree.memories()) == len(acknowledged) + 1
-            world.close()
-
     def test_a_project_is_not_half_added_to_a_full_disk(self, world):
         with small_disk(places.data_folder(), "4m"):
             world.reopen()
@@ -535,20 +495,6 @@ def give_away(path):
 @needs_root
 class TestOtherUser:
     """As a user who may not do everything."""
-
-    def test_somebody_elses_repository_is_refused(self, open_folder):
-        tree = Tree(None, open_folder / "theirs")
-        tree.path.mkdir()
-        tree.git("init", "-q")
-
-        def add():
-            world = World(open_folder)
-            return projects.add(world.home, tree.call)
-
-        error = refusal(as_nobody, add)
-
-        assert error.code is Code.REFUSED
-        assert "belongs to another user" in error.message
 
     @pytest.mark.parametrize("below", ["", "repo"])
     def test_a_folder_that_may_not_be_entered_is_one_clear_error(self, open_folder, below):

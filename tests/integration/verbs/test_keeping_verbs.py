@@ -262,19 +262,6 @@ def test_a_store_that_cannot_be_had_keeps_no_other_from_its_backup(full):
         assert list(places.backups(space.project.id).glob("*.db"))
 
 
-def test_what_was_lost_comes_back_from_the_newest_backup(full):
-    backup(full)
-    texts = full.memories()
-    full.world.reopen()
-    for path in full.store.parent.glob("yaad.db*"):
-        path.unlink()
-
-    full.add(restore=True)
-
-    assert full.memories() == texts
-    assert verify(full)["sound"] is True
-
-
 # trim
 
 

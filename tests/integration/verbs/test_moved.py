@@ -72,36 +72,6 @@ def test_a_repository_that_is_found_nowhere_is_gone_until_it_is_back(world):
     assert world.home.user.read(projects.get, project).gone_at is None
 
 
-def test_a_copy_in_the_place_of_the_original_is_followed(world):
-    """Moved to another disk, a repository is a copy whose original was deleted."""
-    tree = world.repo()
-    tree.add()
-    tree.remember()
-    copy = tree.copy("copy")
-    shutil.rmtree(tree.path)
-
-    assert copy.memories() == ["The retry limit lives in src/net.py, in fetch_with_retry"]
-    assert registered(world) == [copy.path]
-    assert [row.path for row in copy.worktrees()] == [copy.path]
-
-
-def test_a_clone_in_the_place_of_a_moved_repository_is_not_watched(world):
-    tree = world.repo("shop")
-    tree.add()
-    tree.remember()
-    there = tree.moved_to("shop.old")
-    clone = world.tree("shop")
-    clone.git("clone", "-q", f"file://{there.path}", ".")
-    identity.note_places(world.home)
-    assert len(there.memories()) == 1
-
-    assert refusal(clone.memories).code is Code.NOT_FOUND
-    assert registered(world) == [there.path]
-    assert clone.add()["id"] != there.project
-    assert clone.memories() == []
-    assert len(there.memories()) == 1
-
-
 @pytest.fixture
 def three(world):
     """Three watched repositories with a memory each that says which one it is."""

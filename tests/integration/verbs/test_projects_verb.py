@@ -112,24 +112,6 @@ class TestIdentity:
         assert below["id"] == first["id"]
         assert len(projects.projects(world.home, tree.call)["projects"]) == 1
 
-    @pytest.mark.parametrize("running", [True, False], ids=["store open", "after a restart"])
-    def test_a_repository_that_moved_keeps_its_memories(self, world, running):
-        tree = world.repo()
-        tree.write("CLAUDE.md", RULES)
-        first = tree.add()
-        memory = tree.remember()
-        if not running:
-            world.reopen()
-
-        moved = tree.moved_to("elsewhere")
-        answer = moved.add()
-
-        assert answer["id"] == first["id"]
-        assert answer["again"]
-        assert answer["copy_of"] is None
-        assert answer["path"] == str(moved.path)
-        assert moved.show(memory)["text"] == RETRY
-
     def test_a_copy_is_one_more_work_tree_with_verdicts_of_its_own(self, world):
         tree = world.repo()
         first = tree.add()

@@ -425,10 +425,3 @@ def test_what_happens_is_streamed_and_nothing_is_missed_over_a_restart(start, re
     assert again["subject"] != created["subject"]
     assert created["project"] == again["project"] != ""
     client.close()
-
-
-def test_a_socket_that_was_deleted_comes_back(start):
-    start()
-    places.default_socket().unlink()
-
-    until(answers)
