@@ -62,9 +62,9 @@ class Agent:
         self,
         *,
         names: "Mapping[str, str]",
-        event: str,
-        session: str,
-        folder: str,
+        event: str = "hook_event_name",
+        session: str = "session_id",
+        folder: str = "cwd",
         tool: str = "tool_name",
         given: str = "tool_input",
         used: str = "",
@@ -187,9 +187,6 @@ AGENTS = {
         names=_named(
             "SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd", "SubagentStart"
         ),
-        event="hook_event_name",
-        session="session_id",
-        folder="cwd",
         edits=_CLAUDE_EDITS,
         keys=("file_path", "notebook_path"),
         tell=_specific,
@@ -198,9 +195,6 @@ AGENTS = {
         names=_named(
             "SessionStart", "UserPromptSubmit", "PostToolUse", "SessionEnd", "SubagentStart"
         ),
-        event="hook_event_name",
-        session="session_id",
-        folder="cwd",
         edits=_CLAUDE_EDITS,
         keys=("file_path", "notebook_path"),
         patches={"apply_patch": "command"},
@@ -208,9 +202,6 @@ AGENTS = {
     ),
     "gemini": Agent(
         names=_named("SessionStart", "BeforeAgent", "AfterTool", "SessionEnd"),
-        event="hook_event_name",
-        session="session_id",
-        folder="cwd",
         edits=frozenset({"write_file", "replace"}),
         keys=("file_path",),
         tell=_specific,
@@ -221,7 +212,6 @@ AGENTS = {
         ),
         event="",
         session="sessionId",
-        folder="cwd",
         tool="toolName",
         given="toolArgs",
         edits=frozenset({"create", "edit", "str_replace_editor", "str_replace", "insert"}),
@@ -231,7 +221,6 @@ AGENTS = {
     ),
     "cursor": Agent(
         names=_named("sessionStart", "beforeSubmitPrompt", "postToolUse", "sessionEnd"),
-        event="hook_event_name",
         session="conversation_id",
         folder="workspace_roots",
         edits=frozenset({"Write", "Edit", "StrReplace", "Delete", "EditNotebook"}),
@@ -243,7 +232,6 @@ AGENTS = {
         names=_named(*EVENTS[:4]),
         event="",
         session="session",
-        folder="cwd",
         tool="tool",
         given="args",
         edits=frozenset({"edit", "write", "multiedit"}),

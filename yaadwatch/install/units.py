@@ -16,7 +16,6 @@ from typing import Any, Final
 from yaadwatch import places
 from yaadwatch.client.presence import LABEL, MARK, SOCKET
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.model.settings import Settings
 from yaadwatch.repo import layout
 from yaadwatch.system import config, files, settings_files
 from yaadwatch.system.clock import Clock
@@ -227,17 +226,8 @@ def list_settings(environ: Mapping[str, str], folder: Path | None = None) -> dic
         own = config.ProjectSettings(places.data_folder(), Clock().now_ns)
         found = own.load(beside, loaded.settings, loaded.sources)
         loaded = replace(found, warnings=(*loaded.warnings, *found.warnings))
-    usual = Settings()
     return {
-        "settings": [
-            {
-                "key": key,
-                "value": config.value_of(loaded.settings, key),
-                "from": source,
-                "default": config.value_of(usual, key),
-            }
-            for key, source in loaded.sources.items()
-        ],
+        "settings": loaded.rows(),
         "project": None if beside is None else str(beside),
         "warnings": [privacy.mask(warning).text for warning in loaded.warnings],
         "running": False,

@@ -18,7 +18,6 @@ from yaadwatch.db.files import Connection
 from yaadwatch.memory import flags, views
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.projects import Project
-from yaadwatch.model.settings import Settings
 from yaadwatch.recall import vectors
 from yaadwatch.repo import layout as repo_layout
 from yaadwatch.repo.command import INSTALL_GIT, NO_GIT, NoGit, TimedOut
@@ -318,18 +317,9 @@ def config(home: Home, call: Call) -> dict[str, object]:
     with lookup.shelves(home, call) as found:
         beside = home.settings_beside(found.nearest.db.path)
         where = None if found.project is None else str(found.nearest.db.path.parent)
-    usual = Settings()
     warnings = (*home.not_set, *_changed_since_start(home), *beside.warnings)
     return {
-        "settings": [
-            {
-                "key": key,
-                "value": value_of(beside.settings, key),
-                "from": source,
-                "default": value_of(usual, key),
-            }
-            for key, source in beside.sources.items()
-        ],
+        "settings": beside.rows(),
         "project": where,
         "warnings": [privacy.mask(warning).text for warning in warnings],
         "running": True,

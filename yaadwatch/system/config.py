@@ -43,6 +43,19 @@ class Loaded:
     sources: dict[str, str]
     warnings: tuple[str, ...]
 
+    def rows(self) -> list[dict[str, object]]:
+        """Return each setting with its value, its source and its default, for answers."""
+        usual = Settings()
+        return [
+            {
+                "key": key,
+                "value": value_of(self.settings, key),
+                "from": source,
+                "default": value_of(usual, key),
+            }
+            for key, source in self.sources.items()
+        ]
+
     def without(self, key: str, why: str) -> "Loaded":
         """Return this with the default for `key`, and a warning with the reason."""
         section, _, name = key.partition(".")
