@@ -5,13 +5,13 @@ store that opens, and nothing is written.
 """
 
 import contextlib
-import glob
+import itertools
 import os
 import shutil
 import stat
 import subprocess
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -139,7 +139,7 @@ def gather(ask: Ask, briefly: Ask, now: datetime, environ: Mapping[str, str]) ->
     git, git_silent = _git()
     receipt = odd_agents if isinstance(odd_agents, UnreadableError) else None
     logs = (places.log_file(), places.start_log(), Path(places.hook_log()))
-    odd_logs = tuple(str(log) for log in logs if os.path.lexists(log) and not _is_plain(log))
+    odd_logs = [str(log) for log in logs if os.path.lexists(log) and not _is_plain(log)]
     daemon = _daemon(ask)
     obstacles, misplaced, silent = (
         _files(ask, briefly) if daemon.state == "answers" else ((), (), ())
@@ -163,8 +163,7 @@ def gather(ask: Ask, briefly: Ask, now: datetime, environ: Mapping[str, str]) ->
         stores=stores,
         agents=agents,
         service=service_state(Path.home(), environ),
-        odd_logs=odd_logs,
-        taken=_taken((data_folder, data_folder / "config.toml", *odd_logs), stores),
+        odd_logs=tuple((log, files.free_name(f"{log}.odd")) for log in odd_logs),
         receipt=(receipt.why, receipt.mend) if receipt else None,
         not_gathered=(
             *odd,
@@ -185,7 +184,7 @@ def _home(path: Path) -> HomeFacts:
     except OSError:
         return HomeFacts(path=str(path), state="closed")
     if not path.is_dir():
-        return HomeFacts(path=str(path), state="file")
+        return HomeFacts(path=str(path), state="file", aside=files.free_name(f"{path}.away"))
     if found.st_uid != os.geteuid():
         return HomeFacts(path=str(path), state="foreign")
     if files.takes_nothing(path) == "read-only":
@@ -207,6 +206,7 @@ def _settings(path: Path, environ: Mapping[str, str]) -> SettingsFacts:
     except YaadError as error:
         return SettingsFacts(
             path=str(path),
+            aside=files.free_name(f"{path}.unreadable"),
             error=mask(error.message).text,
             hint=error.hint,
             is_read=error.code is not Code.UNAVAILABLE,
@@ -331,27 +331,17 @@ def _store(looked: checks.StoreState, root: str, whose: str) -> StoreFacts:
     role = "project" if root else "user"
     lost = looked.state in {"absent", "damaged"}
     backup = migrations.newest_sound_copy(places.backups(whose), role=role) if lost else None
+    aside, taken = f"{looked.path.parent}/damaged", f"{looked.path.name}*"
+    places_aside = (f"{aside}/{number}" if number > 1 else aside for number in itertools.count(1))
     return StoreFacts(
         path=str(looked.path),
         root=root,
         state=looked.state,
         said=looked.said,
         backup="" if backup is None else str(backup),
+        aside=next(place for place in places_aside if not any(Path(place).glob(taken))),
         has_root=not root or os.path.isdir(root),  # noqa: PTH112
     )
-
-
-def _taken(paths: Iterable[str | Path], stores: Iterable[StoreFacts]) -> frozenset[str]:
-    """Return files beside `paths` with the same prefix, and stores that were put aside."""
-    found: set[str] = set()
-    for path in map(Path, paths):
-        with contextlib.suppress(OSError):
-            found.update(map(str, path.parent.glob(f"{glob.escape(path.name)}.*")))
-    for store in stores:
-        if store.state == "damaged":
-            aside = Path(store.path).parent / "damaged"
-            found.update(map(str, files.files_below(aside)))
-    return frozenset(found)
 
 
 def _is_plain(log: Path) -> bool:

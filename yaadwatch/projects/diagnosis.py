@@ -4,7 +4,6 @@ Pure: `cli/doctor.py` gathers the facts. Each row of CHECKS looks at one part of
 is a field of `Facts`, a function in `cli/doctor.py` that gathers it, and a row.
 """
 
-import itertools
 import re
 import shlex
 from collections.abc import Callable, Iterator
@@ -43,6 +42,7 @@ class HomeFacts:
         state: 'absent', 'barred' (absent, and cannot be made), 'file' (not a folder), 'foreign' (of
             another user), 'closed' (not writable), 'read-only' (its disk is not writable) or 'ok'.
         above: of a barred folder, the part of its path that exists.
+        aside: a free name for what is in its place.
         is_open: other users may look into it.
         free_bytes: on its disk; None when that is not known.
     """
@@ -50,6 +50,7 @@ class HomeFacts:
     path: str
     state: Literal["absent", "barred", "file", "foreign", "closed", "read-only", "ok"]
     above: str = ""
+    aside: str = ""
     is_open: bool = False
     free_bytes: int | None = None
 
@@ -58,11 +59,12 @@ class HomeFacts:
 class SettingsFacts:
     """The settings file: why it cannot be used, or what is wrong in it.
 
-    `is_read`: it could be read, so that an editor can mend it.
+    `is_read`: it could be read, so that an editor can mend it; `aside`: a free name for it.
     """
 
     path: str
     is_read: bool = True
+    aside: str = ""
     error: str = ""
     hint: str = ""
     warnings: tuple[str, ...] = ()
@@ -103,6 +105,7 @@ class StoreFacts:
             program), 'unusable' or 'ok'.
         said: the message of SQLite or the system.
         backup: of an absent or damaged store, the newest sound copy; '' without one.
+        aside: a folder for a damaged store, in which no other is.
         has_root: whether the work tree exists.
     """
 
@@ -111,6 +114,7 @@ class StoreFacts:
     state: Literal["absent", "damaged", "older", "newer", "unusable", "ok"] = "ok"
     said: str = ""
     backup: str = ""
+    aside: str = ""
     has_root: bool = True
 
 
@@ -172,11 +176,11 @@ class Facts:
     """Everything that the checks need.
 
     `git`: the output of `git --version`, '' when git cannot be run; `git_silent`: its path when it
-    does not answer in time, else ''; `odd_logs`: log paths that are no plain files; `receipt`: why
-    it cannot be read, and the command that puts it aside; `obstacles`: projects, and what keeps an
-    agent from loading a file there; `misplaced`: projects, and the block of a file there that is
-    below a restricting heading; `taken`: existing paths where something may be put aside;
-    `not_gathered`: facts that could not be gathered, and why.
+    does not answer in time, else ''; `odd_logs`: logs that are no plain files, each with a free
+    name; `receipt`: why it cannot be read, and the command that puts it aside; `obstacles`:
+    projects, and what keeps an agent from loading a file there; `misplaced`: projects, and the
+    block of a file there that is below a restricting heading; `not_gathered`: facts that could not
+    be gathered, and why.
     """
 
     home: HomeFacts
@@ -188,11 +192,10 @@ class Facts:
     agents: tuple[AgentFacts, ...] = ()
     service: ServiceFacts | None = None
     git_silent: str = ""
-    odd_logs: tuple[str, ...] = ()
+    odd_logs: tuple[tuple[str, str], ...] = ()
     receipt: tuple[str, str] | None = None
     obstacles: tuple[tuple[str, str], ...] = ()
     misplaced: tuple[tuple[str, str], ...] = ()
-    taken: frozenset[str] = frozenset()
     not_gathered: tuple[tuple[str, str], ...] = ()
 
 
@@ -208,7 +211,7 @@ def _home(facts: Facts) -> Found:
     path = shlex.quote(home.path)
     match home.state:
         case "file":
-            yield "problem", f"{home.path} is no folder.", _put_aside(facts, home.path, "away"), ""
+            yield "problem", f"{home.path} is no folder.", _put_aside(home.path, home.aside), ""
         case "foreign":
             what = f"{home.path} belongs to another user."
             advice = f"Keep a home of your own; {_IN_PROFILE}"
@@ -241,7 +244,7 @@ def _settings(facts: Facts) -> Found:
     if settings.error and settings.is_read:
         yield "problem", f"{settings.error} {settings.hint}".strip(), edit, ""
     elif settings.error:
-        aside = _put_aside(facts, settings.path, "unreadable")
+        aside = _put_aside(settings.path, settings.aside)
         yield "problem", settings.error, aside, "Or see that you may read it."
     for warning in settings.warnings:
         name = warning.partition(" ")[0]
@@ -338,7 +341,9 @@ def _stores(facts: Facts) -> Found:
                 yield "problem", f"{store.path} is gone.", back, advice
         elif store.state == "damaged":
             what = f"{store.path} is damaged: {store.said}"
-            yield "problem", what, f"{_put_store_aside(facts, store)} && {back}", advice
+            aside, logs = shlex.quote(store.aside), f"{path}*"
+            mend = f"yaadwatch stop; mkdir -p {aside} && mv -n {logs} {aside}/ && {back}"
+            yield "problem", what, mend, advice
         elif store.state == "newer":
             what = f"{store.path} is of a later version of yaadwatch: {store.said}"
             yield "problem", what, "uv tool upgrade yaadwatch || pipx upgrade yaadwatch", ""
@@ -359,8 +364,8 @@ def _hooks(facts: Facts) -> Found:
 
 
 def _logs(facts: Facts) -> Found:
-    for log in facts.odd_logs:
-        yield "problem", f"{log} is no plain file, so no log.", _put_aside(facts, log, "odd"), ""
+    for log, aside in facts.odd_logs:
+        yield "problem", f"{log} is no plain file, so no log.", _put_aside(log, aside), ""
 
 
 def _agents(facts: Facts) -> Found:
@@ -430,32 +435,9 @@ def _is_usable(store: StoreFacts) -> bool:
     return store.has_root and store.state in {"ok", "older"}
 
 
-def _put_aside(facts: Facts, path: str, ending: str) -> str:
-    """Return the command that renames a file to a free name.
-
-    A taken name would be overwritten by `mv`, and with -n the file would not move.
-    """
-    numbers = (number if number > 1 else "" for number in itertools.count(1))
-    names = (f"{path}.{ending}{number}" for number in numbers)
-    free = next(name for name in names if name not in facts.taken)
-    return f"mv -n {shlex.quote(path)} {shlex.quote(free)}"
-
-
-def _put_store_aside(facts: Facts, store: StoreFacts) -> str:
-    """Return the commands that put a damaged store aside, with its logs.
-
-    They go to the first free folder: `damaged` beside it, or `damaged/2`, `damaged/3` ...
-    """
-    folder, _, name = store.path.rpartition("/")
-    places = (f"{folder}/damaged{f'/{no}' if no > 1 else ''}" for no in itertools.count(1))
-    free = next(
-        place
-        for place in places
-        if not any(taken.startswith(f"{place}/{name}") for taken in facts.taken)
-    )
-    aside = shlex.quote(free)
-    files = f"{shlex.quote(f'{folder}/{name}')}*"
-    return f"yaadwatch stop; mkdir -p {aside} && mv -n {files} {aside}/"
+def _put_aside(path: str, aside: str) -> str:
+    """Return the command that renames a file: with -n, `mv` overwrites nothing."""
+    return f"mv -n {shlex.quote(path)} {shlex.quote(aside)}"
 
 
 def _restore_command(store: StoreFacts) -> tuple[str, str]:

@@ -36,6 +36,7 @@ WELL = Facts(
     agents=(AgentFacts(agent="claude", title="Claude Code", state="connected"),),
 )
 USER = WELL.stores[0]
+LOST = replace(USER, state="damaged", aside=f"{HOME}/damaged")
 PROJECT = replace(WELL.stores[1], root="/src/my shop", path="/src/my shop/.yaad/yaad.db")
 
 
@@ -156,7 +157,7 @@ def test_where_all_is_well_nothing_is_found():
             "tail hook.log",
         ),
         (
-            {"odd_logs": ("log/daemon.log",)},
+            {"odd_logs": (("log/daemon.log", "log/daemon.log.odd"),)},
             "logs",
             "log/daemon.log is no plain file",
             "mv -n log/daemon.log log/daemon.log.odd",
@@ -168,28 +169,19 @@ def test_where_all_is_well_nothing_is_found():
             "mv a b",
         ),
         (
-            {"settings": SettingsFacts(path="/h/c", error="No.", is_read=False)},
+            {"settings": SettingsFacts(path="/h/my c", error="No.", is_read=False, aside="/h/c 2")},
             "settings",
             "No.",
-            "mv -n /h/c /h/c.unreadable",
+            "mv -n '/h/my c' '/h/c 2'",
         ),
         (
-            {
-                "settings": SettingsFacts(path="/h/my c", error="No.", is_read=False),
-                "taken": frozenset({"/h/my c.unreadable", "/h/my c.unreadable2"}),
-            },
-            "settings",
-            "No.",
-            "mv -n '/h/my c' '/h/my c.unreadable3'",
-        ),
-        (
-            {"home": HomeFacts(path="/h", state="file"), "taken": frozenset({"/h.away"})},
+            {"home": HomeFacts(path="/h", state="file", aside="/h.away2")},
             "home",
             "is no folder",
             "mv -n /h /h.away2",
         ),
         (
-            {"odd_logs": ("/l/d.log",), "taken": frozenset({"/l/d.log.odd"})},
+            {"odd_logs": (("/l/d.log", "/l/d.log.odd2"),)},
             "logs",
             "is no plain file",
             "mv -n /l/d.log /l/d.log.odd2",
@@ -201,19 +193,20 @@ def test_where_all_is_well_nothing_is_found():
             "yaadwatch doctor",
         ),
         (
-            {"stores": (replace(USER, state="damaged", said="malformed", backup="/b/1.db"),)},
-            "stores",
-            "is damaged: malformed",
-            f"mkdir -p {HOME}/damaged && mv -n {HOME}/yaad.db* {HOME}/damaged/ && yaadwatch start",
-        ),
-        (
             {
-                "stores": (replace(USER, state="damaged", said="malformed", backup="/b/1.db"),),
-                "taken": frozenset({f"{HOME}/damaged/yaad.db-wal", f"{HOME}/damaged/2/yaad.db"}),
+                "stores": (
+                    replace(
+                        USER,
+                        state="damaged",
+                        aside=f"{HOME}/damaged",
+                        said="malformed",
+                        backup="/b/1.db",
+                    ),
+                )
             },
             "stores",
             "is damaged: malformed",
-            f"mkdir -p {HOME}/damaged/3 && mv -n {HOME}/yaad.db* {HOME}/damaged/3/ && yaadwatch",
+            f"mkdir -p {HOME}/damaged && mv -n {HOME}/yaad.db* {HOME}/damaged/ && yaadwatch start",
         ),
         (
             {"stores": (replace(USER, state="absent", backup="/b/1.db"),)},
@@ -222,7 +215,7 @@ def test_where_all_is_well_nothing_is_found():
             "takes the newest copy that is whole: /b/1.db",
         ),
         (
-            {"stores": (replace(USER, state="damaged", said="malformed"),)},
+            {"stores": (replace(LOST, said="malformed"),)},
             "stores",
             "is damaged",
             "yaadwatch add --adopt.",
@@ -326,7 +319,7 @@ def test_a_machine_on_which_nothing_was_ever_done_has_no_problem():
 def test_what_a_daemon_lacks_is_told_after_what_keeps_it_from_starting():
     told = found(
         daemon=DaemonFacts(state="absent"),
-        stores=(replace(USER, state="damaged", said="malformed"),),
+        stores=(replace(LOST, said="malformed"),),
         settings=SettingsFacts(path="c.toml", error="c.toml is not TOML"),
     )
 
@@ -395,7 +388,7 @@ PARTS = {
         ServiceFacts(missing=(ODD,), program=ODD),
         ServiceFacts(runs=False),
     ],
-    "odd_logs": [(f"{ODD}/daemon.log",)],
+    "odd_logs": [((f"{ODD}/daemon.log", f"{ODD}/daemon.log.odd"),)],
     "not_gathered": [(("a part", "it (is"),)],
 }
 
