@@ -297,14 +297,12 @@ def _print_kinds(kinds: "dict[str, int]", terminal: Terminal) -> None:
         terminal.line(", ".join(f"{number} {kind}" for kind, number in ranked), indent=2)
 
 
-def _inject(args: Namespace, client: "Client", terminal: Terminal) -> "Answer":
-    return client.call("inject", **given_fields(args, Inject), **_read(args.file, terminal))
-
-
 @prints(
     "inject",
     Inject,
-    ask=_inject,
+    ask=lambda args, client, terminal: client.call(
+        "inject", **given_fields(args, Inject), **_read(args.file, terminal)
+    ),
     options=[option("file", metavar="FILE", type=file_name, help="JSON; - reads standard input")],
 )
 def inject(answer: "Answer", terminal: Terminal, _: Namespace) -> None:

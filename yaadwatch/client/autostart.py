@@ -70,7 +70,10 @@ def start(
             on_wait(reported_s)
         time.sleep(_PAUSE_S)
     if started is not None and answering != started.pid:
-        _see_end(started)
+        # Ours came too late, and ends when it finds the lock taken. Unseen, it would replace the
+        # other daemon if that was being stopped this very moment.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            started.wait(3.0)
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -173,15 +176,6 @@ def _answering() -> int | None:
     finally:
         client.close()
     return client.pid
-
-
-def _see_end(started: subprocess.Popen[bytes]) -> None:
-    """Wait for our daemon to end, which came too late and will find the lock taken.
-
-    Otherwise it would replace the other daemon if that was being stopped this very moment.
-    """
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        started.wait(3.0)
 
 
 def _did_not_start(what: str, log: Path, begin: int) -> YaadError:

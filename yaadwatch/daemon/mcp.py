@@ -414,7 +414,10 @@ class Session:
         return await self._asked(identity, params, prompt.operation, given, render)
 
     async def _read(self, identity: int | str, params: Params, *, stateless: bool) -> bytes:
-        resource = BY_URI[_uri(params)]
+        uri = params.get("uri")
+        if not isinstance(uri, str) or uri not in BY_URI:
+            raise Refused(RESOURCE_NOT_FOUND, f"Unknown resource: {uri}.", {"uri": uri})
+        resource = BY_URI[uri]
 
         def render(identity: int | str, found: "Answer | YaadError") -> bytes:
             if isinstance(found, YaadError):
@@ -457,18 +460,6 @@ class Session:
 
     def _dressed(self, result: Answer, keep_ms: int | None = None) -> Answer:
         return dressed(result, self._server, keep_ms)
-
-
-def _uri(params: Params) -> str:
-    """Return the resource that is meant.
-
-    Raises:
-        Refused: there is no such one.
-    """
-    uri = params.get("uri")
-    if not isinstance(uri, str) or uri not in BY_URI:
-        raise Refused(RESOURCE_NOT_FOUND, f"Unknown resource: {uri}.", {"uri": uri})
-    return uri
 
 
 def _asking(identity: int | str, operation: str, fields: Mapping[str, object]) -> Params:

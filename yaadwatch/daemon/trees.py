@@ -334,7 +334,8 @@ class Trees:
     async def _look_for_the_away(self) -> None:
         """Register and check missing trees whose folder is back."""
         roots = {key: self._known[key].root for key in self._away | self._unlearnt}
-        for key in await self._look(_existing, roots):
+        there = [key for key, root in roots.items() if await self._look(root.is_dir)]
+        for key in there:
             if key in self._unlearnt:
                 await self.refresh(key[0])
             if key in self._away and key in self._known:
@@ -404,8 +405,3 @@ class Trees:
         self._poller.forget(key)
         self._dropped(key)
         await self._look(self.arms.disarm, key)
-
-
-def _existing(roots: Mapping[Tree, Path]) -> list[Tree]:
-    """Return the work trees whose folder exists."""
-    return [key for key, root in roots.items() if root.is_dir()]

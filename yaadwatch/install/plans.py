@@ -8,8 +8,7 @@ import difflib
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -126,7 +125,7 @@ def write(clock: Clock, manager: Manager, plan: Sequence[Change]) -> dict[Path, 
                 copies[one.path] = copy
     for link, path in manager.links():
         if not os.path.lexists(link):
-            with _os_errors_explained(link):
+            with settings_files.readable_errors(link):
                 link.parent.mkdir(parents=True, exist_ok=True)
                 link.symlink_to(path)
     return copies
@@ -147,13 +146,13 @@ def remove(manager: Manager, plan: Sequence[Change], home: Path) -> None:
     """
     for link, path in manager.links():
         if link.is_symlink() and link.readlink() == path:
-            with _os_errors_explained(link):
+            with settings_files.readable_errors(link):
                 link.unlink()
             with contextlib.suppress(OSError):  # the folder is not empty
                 link.parent.rmdir()
     for one in reversed(plan):
         if one.change == "removed":
-            with _os_errors_explained(one.path):
+            with settings_files.readable_errors(one.path):
                 one.path.unlink(missing_ok=True)
     above = [folder for folder in manager.units()[0].parents if folder.is_relative_to(home)]
     with contextlib.suppress(OSError):  # the folder is not empty
@@ -161,18 +160,6 @@ def remove(manager: Manager, plan: Sequence[Change], home: Path) -> None:
             folder.rmdir()
     with contextlib.suppress(OSError):
         places.default_socket().parent.rmdir()
-
-
-@contextmanager
-def _os_errors_explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise YaadError(
-            Code.UNAVAILABLE,
-            f"{path} cannot be written ({error.strerror}).",
-            hint="Look at the disk and at the permissions of the folder, then run it again.",
-        ) from error
 
 
 def service_state(

@@ -348,8 +348,8 @@ def _quoted(value: object) -> str:
     return shown if 0 < len(shown) <= 80 else f"a long {type(value).__name__}"
 
 
-def _bad(where: str, why: str, what: str = "it was not used") -> YaadError:
-    message = f"{where} {why}; {what}."
+def _bad(where: str, why: str) -> YaadError:
+    message = f"{where} {why}; it was not used."
     return YaadError(Code.BAD_REQUEST, message, "Change it, or remove it.")
 
 

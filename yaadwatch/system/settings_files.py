@@ -130,7 +130,7 @@ def write(
     """
     target = found.target
     if found.data is None:
-        with _readable_errors(found.path):
+        with readable_errors(found.path):
             target.parent.mkdir(parents=True, exist_ok=True)
         safe_write.create_new(target, data, mode=mode)
         return None
@@ -159,7 +159,7 @@ def remove(found: SettingsFile, *, made: Sequence[str], copies: Path, now: datet
         ChangedUnderneathError: another program wrote it meanwhile; it stays.
         YaadError: UNAVAILABLE when it cannot be removed.
     """
-    with _readable_errors(found.path):
+    with readable_errors(found.path):
         if (
             found.data is None
             or not found.target.exists()
@@ -192,7 +192,7 @@ def alone(lock: Path) -> Iterator[None]:
         YaadError: as `private_folder`; UNAVAILABLE when the lock cannot be opened.
     """
     private_folder(lock.parent)
-    with _readable_errors(lock):
+    with readable_errors(lock):
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -214,7 +214,7 @@ def _keep(target: Path, data: bytes, copies: Path, now: datetime) -> Path:
             safe_write.create_new(copy, data, mode=0o600)
             break
         number += 1
-    with _readable_errors(copies):
+    with readable_errors(copies):
         for old in sorted(one for one in copies.iterdir() if one.name.endswith(ending))[
             :-COPIES_MAX
         ]:
@@ -223,7 +223,7 @@ def _keep(target: Path, data: bytes, copies: Path, now: datetime) -> Path:
 
 
 @contextlib.contextmanager
-def _readable_errors(path: Path) -> Iterator[None]:
+def readable_errors(path: Path) -> Iterator[None]:
     """Turn an error of the system into one that a person can read."""
     try:
         yield

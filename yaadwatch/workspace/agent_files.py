@@ -297,15 +297,13 @@ class _Search:
                 continue
             if inside == first or inside in self.taken_in[first]:
                 continue
-            if len(self.files) >= FILES_MAX or not self._is_text(inside):
+            is_text = may_be_imported(inside) and (self.root / inside).is_file()
+            if len(self.files) >= FILES_MAX or not is_text:
                 continue
             self.taken_in[first].add(inside)
             if inside not in self.files:
                 self.files[inside] = FoundFile(path=inside, name=place, bridge=IMPORTED, here=here)
             self._follow(first, inside, here, deep - 1)
-
-    def _is_text(self, path: str) -> bool:
-        return may_be_imported(path) and (self.root / path).is_file()
 
     def _holds_rules(self, name: str) -> bool:
         return any(f"{folder}/".startswith(f"{name}/") for folder in self.formats.folders)

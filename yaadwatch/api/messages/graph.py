@@ -66,8 +66,23 @@ class CloseLink(Message, answer="Unlinked"):
     )
 
 
-class Traverse(Message, answer="Walked"):
-    """Walk from a memory along its edges; `kinds` and `view`: of the edges."""
+class _Walk(Message):
+    """Along which edges to walk; `kinds` and `view`: of the edges."""
+
+    kinds: tuple[str, ...] = field(
+        "--kind KIND  only relations of this kind; may be repeated",
+        default=(),
+        limit=Each(KINDS_MAX, EDGE_KIND),
+    )
+    view: str = field(
+        "--view  relations that hold, that have ended, or both (default: {default})",
+        default=limits.CURRENT,
+        limit=OneOf(limits.VIEWS),
+    )
+
+
+class Traverse(_Walk, answer="Walked"):
+    """Walk from a memory along its edges."""
 
     id: str = field(f"ID  {ONE}", limit=ID)
     direction: str = field(
@@ -81,23 +96,13 @@ class Traverse(Message, answer="Walked"):
         default=1,
         limit=Within(1, limits.GRAPH_DEPTH_MAX),
     )
-    kinds: tuple[str, ...] = field(
-        "--kind KIND  only relations of this kind; may be repeated",
-        default=(),
-        limit=Each(KINDS_MAX, EDGE_KIND),
-    )
-    view: str = field(
-        "--view  relations that hold, that have ended, or both (default: {default})",
-        default=limits.CURRENT,
-        limit=OneOf(limits.VIEWS),
-    )
     nodes_max: int = field(
         "--nodes N  at most so many memories", default=100, limit=Within(1, limits.GRAPH_NODES_MAX)
     )
     tokens_max: int = field(default=8000, limit=TOKENS)
 
 
-class Subgraph(Message, answer="Walked"):
+class Subgraph(_Walk, answer="Walked"):
     """Ask what is around a memory, or around the answers to a question."""
 
     id: str | None = field(f"[ID]  {ONE}", default=None, limit=ID, tool="")
@@ -112,16 +117,6 @@ class Subgraph(Message, answer="Walked"):
         default=2,
         limit=Within(1, limits.GRAPH_DEPTH_MAX),
         tool="steps, to 10",
-    )
-    kinds: tuple[str, ...] = field(
-        "--kind KIND  only relations of this kind; may be repeated",
-        default=(),
-        limit=Each(KINDS_MAX, EDGE_KIND),
-    )
-    view: str = field(
-        "--view  relations that hold, that have ended, or both (default: {default})",
-        default=limits.CURRENT,
-        limit=OneOf(limits.VIEWS),
     )
     nodes_max: int = field(
         "--nodes N  at most so many memories", default=50, limit=Within(1, limits.GRAPH_NODES_MAX)
