@@ -177,7 +177,11 @@ def uninstall(world: World, *, dry_run: bool = False) -> Answer:
             _wait_until_gone()
     else:
         answer["why"] = why
-    plans.remove(manager, plan, world.home)
+    wanted = manager.wanted(_service(world, manager))
+    copies = plans.remove(world.clock, manager, plan, world.home, wanted)
+    for one, row in zip(plan, answer["files"], strict=True):
+        if one.path in copies:
+            row["backup"] = str(copies[one.path])
     if reachable is not None:
         manager.forget()
     return answer

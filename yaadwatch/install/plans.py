@@ -138,8 +138,13 @@ def removal(path: Path) -> Change:
     return Change(found=found, change=change)
 
 
-def remove(manager: Manager, plan: Sequence[Change], home: Path) -> None:
+def remove(
+    clock: Clock, manager: Manager, plan: Sequence[Change], home: Path, wanted: Sequence[bytes]
+) -> dict[Path, Path]:
     """Remove what the plan says, the links to it, and folders below `home` that are empty then.
+
+    Returns:
+        The copies of units that are not `wanted`: a person may have changed them.
 
     Raises:
         YaadError: UNAVAILABLE when something cannot be removed.
@@ -150,8 +155,13 @@ def remove(manager: Manager, plan: Sequence[Change], home: Path) -> None:
                 link.unlink()
             with contextlib.suppress(OSError):  # the folder is not empty
                 link.parent.rmdir()
+    copies = {}
     for one in reversed(plan):
-        if one.change == "removed":
+        if one.change == "removed" and one.found.data not in wanted:
+            copies[one.path] = settings_files.remove(
+                one.found, made=(), copies=places.backups(COPIES), now=clock.now()
+            )
+        elif one.change == "removed":
             with settings_files.readable_errors(one.path):
                 one.path.unlink(missing_ok=True)
     above = [folder for folder in manager.units()[0].parents if folder.is_relative_to(home)]
@@ -160,6 +170,7 @@ def remove(manager: Manager, plan: Sequence[Change], home: Path) -> None:
             folder.rmdir()
     with contextlib.suppress(OSError):
         places.default_socket().parent.rmdir()
+    return copies
 
 
 def service_state(

@@ -207,16 +207,17 @@ def test_units_of_an_older_version_are_rewritten_and_removed(world, home):
     assert not unit(home).exists()
 
 
-def test_a_unit_that_a_person_changed_is_kept_before_it_is_rewritten(world, home):
+@pytest.mark.parametrize("then", [install.install, install.uninstall])
+def test_a_unit_that_a_person_changed_is_kept_before_it_goes(world, home, then):
     install.install(world)
     theirs = unit(home).read_text().replace("Nice=5", "Nice=0")
     unit(home).write_text(theirs)
 
-    rows = install.install(world)["files"]
+    rows = then(world)["files"]
 
-    (changed,) = [row for row in rows if row["change"] == "changed"]
+    (changed,) = [row for row in rows if row.get("backup")]
     assert Path(changed["backup"]).read_text() == theirs
-    assert "Nice=5" in unit(home).read_text()
+    assert not unit(home).exists() or "Nice=5" in unit(home).read_text()
 
 
 def test_a_socket_unit_that_is_not_ours_is_not_removed(world, home):
