@@ -244,6 +244,20 @@ def outside(data: bytes, found: Absent | Block, *, keep: Collection[int] = ()) -
     return data[: found.begin] + blank + data[found.end :]
 
 
+def without_markers(data: bytes) -> bytes:
+    """Return a file as its agent reads it: the rules of the block are lines like any other.
+
+    Lines keep their numbers. A damaged block stays as it is.
+    """
+    found = find(data)
+    if not isinstance(found, Block):
+        return data
+    block = data[found.begin : found.end].splitlines(keepends=True)
+    last = len(block) - 1
+    keep = (n for n in range(1, last) if not is_notice(block[n].decode().strip()))
+    return outside(data, found, keep=[n - 1 for n in keep])
+
+
 def restricted_by(data: bytes) -> str:
     """Return the heading or label above the block of a file that changes what its rules mean.
 

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from repositories import Repo
 
+from bridges.block import NOTICE
 from tests import answers
 from yaadwatch.api.answers.shapes import Verified
 from yaadwatch.cli.main import run
@@ -495,3 +496,11 @@ def test_an_agent_file_that_git_does_not_have_at_the_base_is_told_and_the_others
     assert unread["path"] == "CLAUDE.md"
     assert f"as it was at {base[:8]}" in unread["reason"]
     assert ran.status == 1
+
+
+def test_rules_of_a_committed_block_are_judged_with_their_line(repo):
+    block = f"<!-- yaad:begin v=1 nl=1 -->\n{NOTICE}\n- {RULE}\n<!-- yaad:end -->\n"
+    repo.add("CLAUDE.md", f"# Rules\n\n{block}", "block")
+    repo.add("src/net.py", RENAMED, "renamed")
+
+    assert false(repo) == [("CLAUDE.md:5", "gone")]

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
+from bridges.block import without_markers
 from bridges.rules import Bridge, Statement
 from yaadwatch import places
 from yaadwatch.api import codec
@@ -229,7 +230,7 @@ def _rules(view: View) -> tuple[list[_Rule], tuple[tuple[str, str], ...]]:
         if data is None:
             unread.append((path, _why_unread(view, path, found)))
             continue
-        document = bridge.parse(data)
+        document = bridge.parse(without_markers(data))
         unread += [(path, problem.message) for problem in document.problems]
         rules += [_Rule(path, one) for one in document.statements]
     return rules, tuple(unread)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from bridges.block import Absent, Block, Malformed, Refused, find, restricted_by
+from bridges.block import Absent, Block, Malformed, Refused, find, restricted_by, without_markers
 from bridges.rules import Statement
 from yaadwatch import places
 from yaadwatch.db import projects
@@ -28,6 +28,7 @@ from yaadwatch.sync.block_history import HeadRules
 from yaadwatch.sync.reconcile import Commits, Words
 from yaadwatch.system import files
 from yaadwatch.text import privacy
+from yaadwatch.text.words import text_hash
 from yaadwatch.workspace.agent_files import FILTERED, NO_BLOCK, ODD, POINTER, FoundFile, parsed
 from yaadwatch.workspace.workspace import Home, Space
 
@@ -360,6 +361,8 @@ def gather(
         base=base.block if base is not None and commits is not None else "",
         logged=logged,
     )
+    if statements is not None and row.mode != INLINE and isinstance(block, Block):
+        seen = _with_their_block(space, seen, found, rules)
     came_back = bool(row.head) and not moved and logged != row.logged
     counts = (
         branch.block is not None
@@ -377,6 +380,25 @@ def _problem_of(data: bytes, marked: Absent | Block | Malformed | Refused) -> st
         return f"{marked.reason}; nothing was read or written"
     unfinished = inventory.conflict_markers(data)
     return f"{unfinished.reason}; nothing was read or written" if unfinished is not None else ""
+
+
+def _with_their_block(space: Space, seen: Gathered, found: FoundFile, rules: HeadRules) -> Gathered:
+    """Return a file that gets no block from us, with the rules of the one that came with git.
+
+    Its agents read them like any other line of the team; what HEAD has of them is git's word.
+
+    Raises:
+        YaadError: from git.
+    """
+    outside = {one.text for one in seen.statements or ()}
+    statements = parsed(found.bridge, without_markers(seen.data or b"")).statements
+    blob = space.repository.blob_at(seen.head.commit, seen.path)
+    committed = space.repository.read_blob(blob, AGENT_FILE_BYTES_MAX) if blob else None
+    there = parsed(found.bridge, without_markers(committed or b"")).statements
+    brought = {
+        text_hash(rules.terms.as_stored(one.text)) for one in there if one.text not in outside
+    }
+    return replace(seen, statements=statements, brought=seen.brought | brought)
 
 
 def _stated_here(space: Space, row: AgentFileRow, head: Head, rules: HeadRules) -> frozenset[str]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from bridges.block import without_markers
 from bridges.rules import Statement
 from yaadwatch.db import anchors, history, projects
 from yaadwatch.db.files import Connection
@@ -129,7 +130,7 @@ def _last_commits(
         )
     data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX) if blob is not None else None
     bridge = formats.of(path) or agent_files.IMPORTED
-    statements = parsed(bridge, data).statements if data is not None else ()
+    statements = parsed(bridge, without_markers(data)).statements if data is not None else ()
     there = [(_hash(one), one) for one in statements]
     there = [(key, one) for key, one in there if key in wanted]
     lines = repository.wrote(commit, path) if there else ()

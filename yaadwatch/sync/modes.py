@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bridges import rules
-from bridges.block import Absent, Block, find
+from bridges.block import Absent, Block, find, without_markers
 from bridges.registry import bridges
 from bridges.rules import AGENTS, FIRST, Agent
 from yaadwatch.db import database, projects
@@ -224,7 +224,7 @@ class FileWords:
     def __init__(self, space: Space, fleet: Fleet) -> None:
         self._space = space
         self._fleet = fleet
-        self._words: dict[str, frozenset[str]] = {}
+        self._words: dict[tuple[str, bool], frozenset[str]] = {}
 
     @cached_property
     def formats(self) -> dict[str, frozenset[str]]:
@@ -261,18 +261,21 @@ class FileWords:
         for agent in readers:
             read = self._read_by[agent.name]
             taken_in = (other for path in read for other in self._fleet.taken_in.get(path, ()))
-            words.append(frozenset[str]().union(*map(self._words_of, {*read, *taken_in})))
+            said = (self._words_of(path, with_block=True) for path in {*read, *taken_in})
+            words.append(frozenset[str]().union(*said))
         return frozenset.intersection(*words)
 
-    def _words_of(self, path: str) -> frozenset[str]:
-        """Return the words of a file that hold everywhere."""
-        if path not in self._words:
+    def _words_of(self, path: str, *, with_block: bool = False) -> frozenset[str]:
+        """Return the words of a file that hold everywhere; those of its block if asked for."""
+        if (path, with_block) not in self._words:
             seen = files.observe(self._space.root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
+            data = seen.data or b""
             bridge = self._fleet.files[path].bridge
-            document = agent_files.parsed(bridge, seen.data) if seen.data is not None else None
-            outside = document.statements if document is not None and document.travels else ()
-            self._words[path] = frozenset(text_hash(as_stored(one.text)) for one in outside)
-        return self._words[path]
+            document = agent_files.parsed(bridge, without_markers(data) if with_block else data)
+            outside = document.statements if document.travels else ()
+            words = frozenset(text_hash(as_stored(one.text)) for one in outside)
+            self._words[path, with_block] = words
+        return self._words[path, with_block]
 
 
 CODEX_BYTES: Final = 32 * 1024

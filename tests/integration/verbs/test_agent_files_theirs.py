@@ -1,0 +1,108 @@
+"""A block that a team commits, in a project whose person lets us write nothing into its files."""
+
+import pytest
+from verb_world import FIVE_TRIES, prepared
+
+from bridges.block import NOTICE
+from yaadwatch.recall import recall
+from yaadwatch.sync import files
+
+CALL = "Always call `fetch_with_retry` of src/net.py"
+PUSH = "Never push on Friday"
+MINE = "Prefer tabs always"
+BLOCK = f"<!-- yaad:begin v=1 nl=1 -->\n{NOTICE}\n- {CALL}\n- {PUSH}\n<!-- yaad:end -->\n"
+TEXT = f"# Rules\n\n- Be brief\n\n{BLOCK}"
+
+
+def team(world, mode):
+    tree = world.repo()
+    tree.git("config", "user.email", "ada@example.org")
+    tree.write("CLAUDE.md", TEXT)
+    tree.git("add", "-A")
+    tree.git("-c", "user.email=bob@example.org", "commit", "-qm", "team")
+    tree.add(mode=mode)
+    settle(tree)
+    tree.look_back()
+    return tree
+
+
+@prepared
+def tree(world):
+    return team(world, "private")
+
+
+def settle(tree):
+    for _ in range(4):
+        if not tree.sync().changed:
+            return
+    raise AssertionError("the files do not settle")
+
+
+def own_file(tree):
+    path = tree.path / ".claude/rules/yaad.md"
+    return [line[2:] for line in path.read_text().splitlines() if line.startswith("- ")]
+
+
+@pytest.mark.parametrize("mode", ["private", "read"])
+def test_its_rules_are_known_as_those_of_the_repository(world, mode):
+    tree = team(world, mode)
+
+    (found,) = recall.recall(tree.home, tree.call, query="push Friday")["results"]
+    assert tree.memories() == [CALL, "Be brief", PUSH]
+    assert (found["text"], found["by"]) == (PUSH, "repository")
+    assert found["reach"]["file"] == "CLAUDE.md"
+    assert tree.git("status", "--short") == ""
+
+
+def test_its_rules_are_watched_and_named_with_their_line(tree):
+    tree.write("src/net.py", FIVE_TRIES)
+    tree.check_tree()
+
+    (flag,) = tree.stale(all=True)["stale"]
+    assert (flag["text"], flag["said_in"]) == (CALL, [{"path": "CLAUDE.md", "line": 7}])
+
+
+def test_they_are_in_no_file_of_ours(tree):
+    tree.remember(MINE, kind="convention")
+    tree.remember(PUSH, kind="convention")
+    settle(tree)
+
+    assert own_file(tree) == [MINE]
+    assert tree.read("CLAUDE.md") == TEXT
+
+
+def test_they_are_never_a_persons_words_when_somebody_edits_the_file(tree):
+    tree.write("CLAUDE.md", TEXT + "\n- Write short messages always\n")
+    settle(tree)
+
+    by = {
+        row["text"]: row["by"]
+        for row in recall.recall(tree.home, tree.call, query="push Friday write short")["results"]
+    }
+    assert by == {PUSH: "repository", "Write short messages always": "person"}
+
+
+def test_a_deleted_one_is_gone_until_git_brings_it_back(tree):
+    tree.write("CLAUDE.md", TEXT.replace(f"- {PUSH}\n", ""))
+    settle(tree)
+    assert tree.memories() == [CALL, "Be brief"]
+
+    tree.git("checkout", "-q", "CLAUDE.md")
+    settle(tree)
+    assert tree.memories() == [CALL, "Be brief", PUSH]
+
+
+def test_nothing_is_lost_when_the_person_takes_part_and_leaves_again(tree):
+    tree.remember(MINE, kind="convention")
+    settle(tree)
+
+    files.files_adopt(tree.home, tree.call, path="CLAUDE.md", mode="inline")
+    settle(tree)
+    assert tree.memories() == [CALL, "Be brief", PUSH, MINE]
+    assert tree.read("CLAUDE.md") == TEXT.replace("<!-- yaad:end", f"- {MINE}\n<!-- yaad:end")
+    files.files_adopt(tree.home, tree.call, path="CLAUDE.md", mode="private")
+    tree.git("checkout", "-q", "CLAUDE.md")
+    settle(tree)
+
+    assert tree.memories() == [CALL, "Be brief", PUSH, MINE]
+    assert own_file(tree) == [MINE]
