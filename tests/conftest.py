@@ -28,11 +28,13 @@ settings.load_profile("soak" if os.environ.get("YAAD_SOAK") == "1" else "default
 # Tests that start daemons; most of their time they wait for one.
 WAITING = {"e2e", "faults", "service"}
 HERE = Path(__file__).parent
+PARAM = type(pytest.param())
 
 
 def pytest_collection_modifyitems(config, items):
     """Take the part that covers from products of parameters, and put waiting tests apart."""
-    if os.environ.get("YAAD_SOAK") != "1":
+    is_named = any("[" in argument for argument in config.args)
+    if os.environ.get("YAAD_SOAK") != "1" and not is_named:
         left_out = [item for item in items if not _covers(item)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if _covers(item)]
@@ -46,21 +48,25 @@ def _covers(item):
     """
     if item.get_closest_marker("covering") is None:
         return True
-    indices = item.callspec.indices
     marks = [mark.args for mark in item.iter_markers("parametrize")]
-    turning = sorted(
-        ((len(values), indices[_first(names)]) for names, values in marks), reverse=True
-    )
+    turning = [(len(mark[1]), _place(item.callspec.params, *mark)) for mark in marks]
+    turning.sort(key=lambda one: one[0], reverse=True)
     turn = turning[0][1]
-    for size, index in turning[1:]:
-        if turn % size != index:
+    for size, place in turning[1:]:
+        if turn % size != place:
             return False
         turn //= size
     return True
 
 
-def _first(names):
-    return names.split(",")[0].strip() if isinstance(names, str) else names[0]
+def _place(params, names, values):
+    """Return which of `values` the test has for the parameters of these names."""
+    names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+    for place, value in enumerate(values):
+        row = value.values if isinstance(value, PARAM) else value if len(names) > 1 else (value,)
+        if all(params[name] is one for name, one in zip(names, row, strict=True)):
+            return place
+    raise LookupError(names)
 
 
 def _spread(items):

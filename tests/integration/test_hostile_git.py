@@ -448,6 +448,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("piece", PIECES)
 @pytest.mark.parametrize("as_what", ["pipe", "link to a pipe", "device", "folder", "huge"])
 def test_no_odd_piece_of_a_repository_holds_us(victim, piece, as_what, tmp_path):
