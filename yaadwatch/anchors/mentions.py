@@ -113,7 +113,8 @@ _TODO = re.compile(
 )
 _TO_BE_DELETED = re.compile(
     rf"(?i){_THING}\s{{1,3}}(?:"
-    rf"(?:can|could|may|should|must)\sbe\s(?:removed|deleted|dropped|retired),?\s{{1,3}}{_ONCE}"
+    r"(?:can|could|may|should|must|has to|have to)\sbe\s(?:removed|deleted|dropped|retired),?"
+    rf"\s{{1,3}}(?:{_ONCE}|before\s(?:version\s|release\s)?v?\d{{1,4}}\.\d)"
     r"|(?:is|are)\s(?:scheduled|slated|due|up|marked)\sfor\s(?:removal|deletion)\b"
     r"|(?:(?:is|are)\s(?:being\s)?|will be\s)(?:retired|sunset)\b)"
 )
@@ -220,6 +221,15 @@ _ADDRESS = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,15}://\S+|\bwww\.[\w-]+\.\w\S*|(?<![\w.+/-])[\w.+-]{1,64}@[\w-]+\.[\w.-]+",
     re.IGNORECASE,
 )
+_AT_SERVER = r"/[\w@:{}~.-][\w@:{}<>$*~./-]*+"
+_ENDPOINT = re.compile(
+    rf"\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\b[ `*]{{1,5}}(?P<asked>{_AT_SERVER})"
+    rf"|\b(?i:endpoints?|webhooks?|routes?|urls?)[ `*]{{1,5}}(?P<called>{_AT_SERVER})(?<!\.\w\w)"
+    r"(?<!\.\w\w\w)(?<!\.\w\w\w\w)"
+    r"|(?<![\w/.])(?P<before>/[\w@:~-][\w@:~/-]*+)[ `*]{1,5}"
+    r"(?i:endpoints?|webhooks?|routes?|urls?)\b"
+)
+"""What a server answers at, `GET /api/users`: it begins like a path from the top, and is none."""
 _OWN_LINK = re.compile(
     r"https://(?:github|gitlab)\.com/[\w.-]{1,80}/[\w.-]{1,120}/(?:-/)?(?:blob|tree)/[\w.-]{1,80}/"
     r"([\w@./+-]{1,300})"
@@ -331,14 +341,17 @@ def mentions(text: str) -> Mentions:
     may_address = "://" in text or "@" in text or "www." in text.lower()
     plain = without(_ADDRESS.sub(" ", text) if may_address else text)
     spans, prose = _code_of(plain)
+    placed = _ENDPOINT.sub(_without_place, plain) if "/" in plain else plain
+    places, written = _code_of(placed) if placed != plain else (spans, prose)
     paths: dict[str, None] = {}
     names: dict[str, None] = {}
     globs: dict[str, None] = {}
     words: dict[str, None] = {}
     runs: dict[Command, None] = {}
+    for code in places:
+        paths |= dict.fromkeys(_paths(code, quoted=True))
     for code in spans:
         span = _PLACEHOLDER.sub(" ", code)
-        paths |= dict.fromkeys(_paths(code, quoted=True))
         names |= dict.fromkeys(_names(span, quoted=len(code.split()) == 1))
         found = _WORD.findall(span)
         short = len(span.split()) <= _SPAN_WORDS_MAX
@@ -354,7 +367,7 @@ def mentions(text: str) -> Mentions:
             listed = _braced(pattern)
             sort = globs if "*" in pattern else paths
             sort |= dict.fromkeys(listed)
-    paths |= dict.fromkeys(_paths(prose, quoted=False))
+    paths |= dict.fromkeys(_paths(written, quoted=False))
     names |= dict.fromkeys(_names(_PLACEHOLDER.sub(" ", prose), quoted=False))
     if "$ " in prose:
         for line in prose.split("\n"):
@@ -371,6 +384,13 @@ def mentions(text: str) -> Mentions:
         lines=tuple(line_counts(text))[:MENTIONS_MAX],
         versions=tuple(versions(plain))[:MENTIONS_MAX],
     )
+
+
+def _without_place(found: re.Match[str]) -> str:
+    """Return what names an endpoint without its address."""
+    start, end = found.span(found.lastgroup or 0)
+    start, end = start - found.start(), end - found.start()
+    return found.group()[:start] + " " * (end - start) + found.group()[end:]
 
 
 def _patterns(text: str) -> Iterator[str]:

@@ -377,6 +377,8 @@ def _not_found(
         place = path.removeprefix("./")
         if any(f"/{anchor.path}".endswith(f"/{place}") for anchor in found):
             continue  # git does not track it yet
+        if any(f"/{anchor.symbol}".endswith(f"/{place}") for anchor in found if "*" in place):
+            continue  # files match it
         if tree.find(place) is None and not listing.names_folder(path):
             yield place
 

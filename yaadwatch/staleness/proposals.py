@@ -139,7 +139,12 @@ def _proposal(
         return Suggestion(path=None, text=said)
     if not accepted:
         return next((offer for _, offer in offers if offer), None)
-    if _speaks_of_both(text, accepted) or _counts_what_is_there(text, accepted):
+    if (
+        _speaks_of_both(text, accepted)
+        or _counts_what_is_there(text, accepted)
+        or _puts_beside(text, accepted)
+        or _is_named_by_module(text, accepted)
+    ):
         places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
         return Suggestion(path=None, text=None, places=places)
     put = set[str]()
@@ -191,12 +196,56 @@ def _speaks_of_both(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggestio
             continue
         if new not in old and re.search(rf"(?<![\w/.-]){re.escape(new)}(?![\w/-]|\.\w)", text):
             return True
-        above = judged.anchor.path.rpartition("/")[0]
+        above, into = judged.anchor.path.rpartition("/")[0], new.rpartition("/")[0]
+        if into not in old and not f"{above}/".startswith(f"{into}/") and _names_folder(text, into):
+            return True
         if not above or new.startswith(f"{above}/") or above in old:
             continue
-        if re.search(rf"(?<![\w/.-]){re.escape(above)}/(?=[`\s,;:)]|\.?$|\.\s)", text):
+        if _names_folder(text, above):
             return True
     return False
+
+
+def _names_folder(text: str, folder: str) -> bool:
+    return bool(re.search(rf"(?<![\w/.-]){re.escape(folder)}/(?=[`\s,;:)]|\.?$|\.\s)", text))
+
+
+def _puts_beside(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggestion]]) -> bool:
+    """Return whether a text says that a file is beside another, and one alone left its folder."""
+    went = {
+        one.anchor.path: offer.path.rpartition("/")[0]
+        for one, offer in accepted
+        if offer.path and offer.text and one.anchor.method is not Method.FOLDER
+    }
+    ways = [(path.rpartition("/")[0], folder) for path, folder in went.items()]
+    alone = any(way[0] != way[1] and ways.count(way) == 1 for way in ways)
+    return alone and bool(_BESIDE.search(text))
+
+
+_BESIDE: Final = re.compile(
+    r"(?i)\b(?:next to|beside|alongside|(?:in|of) the same (?:folder|directory|package|place)"
+    r"|siblings?)\b"
+)
+
+
+def _is_named_by_module(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggestion]]) -> bool:
+    """Return whether a text names a definition by its old module or package: `net.fetch`."""
+    for judged, offer in accepted:
+        before, _, name = judged.anchor.symbol.rpartition(".")
+        if not before or not offer.path or not offer.text or name.startswith("#"):
+            continue
+        module = last_part(before)
+        was, now = _modules(judged.anchor.path), _modules(offer.path)
+        if module.islower() and module in was - now and f"{module}." in text:
+            return True
+    return False
+
+
+def _modules(path: str) -> set[str]:
+    """Return the names of a file's module and package; in Go only a folder is one."""
+    folder, _, name = path.rpartition("/")
+    package = folder.rpartition("/")[2]
+    return {package} if name.endswith(".go") else {package, name.partition(".")[0]}
 
 
 def _where_sure(
@@ -269,19 +318,27 @@ def _revalued(text: str, valued: Sequence[AnchorVerdict]) -> str | None:
     rest = text
     for start, end in places:
         rest = rest[:start] + " " * (end - start) + rest[end:]
-    if any(_names_value(rest, one.anchor.value, one.heir) for one in valued):
+    if any(_names_value(rest, one) for one in valued):
         return None
     for (start, end), new in sorted(places.items(), reverse=True):
         text = text[:start] + new + text[end:]
     return text
 
 
-def _names_value(text: str, *given: str) -> bool:
+def _names_value(text: str, judged: AnchorVerdict) -> bool:
+    """Return whether a text names the old or the new value; of a version also a part of it."""
+    given = (judged.anchor.value, judged.heir)
+    if judged.anchor.symbol != values.LINES and not judged.anchor.symbol.endswith(ASSIGNED):
+        named = _VERSION.findall(text)
+        return any(values.same_version(one, value) for one in named for value in given)
     if not counts.numbers(text).isdisjoint(given):
         return True
     words = [re.escape(value.strip("\"'")) for value in given if not value[:1].isdecimal()]
     alone = rf"(?i)(?<![\w.-])(?:{'|'.join(words)})(?![\w-]|\.\w)"
     return bool(words) and re.search(alone, text) is not None
+
+
+_VERSION: Final = re.compile(r"(?<![\d.])\d+(?:\.\d+)*+")
 
 
 def _written_as(written: str, judged: AnchorVerdict) -> str:

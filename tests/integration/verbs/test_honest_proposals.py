@@ -244,3 +244,83 @@ class TestReanchor:
             assert "Nothing was changed" in error.message
         assert repo.verdict(memory) == "moved"
         assert repo.reanchor(memory)["reanchored"][0]["path"] == "src/web.py"
+
+
+@pytest.mark.parametrize(
+    ("said", "proposed"),
+    [
+        ("We use express 4.18", "We use express 5.0.0"),
+        ("We use express 4.18 with node 20", "We use express 5.0.0 with node 20"),
+        ("We use express 4.18 because 5 breaks the router", None),
+        ("We use express 4.18, v5 breaks the router", None),
+        ("We use express 4.18; 4 is the last with callbacks", None),
+    ],
+)
+def test_version_is_not_replaced_beside_a_part_of_the_old_or_new_one(repo, said, proposed):
+    repo.write("package.json", '{"dependencies": {"express": "^4.18.0"}}\n')
+    repo.commit("express")
+    memory = repo.remember(said)
+    repo.write("package.json", '{"dependencies": {"express": "^5.0.0"}}\n')
+    repo.commit("express 5")
+
+    found = repo.flag_of(memory)
+
+    assert found["verdict"] == "changed"
+    assert (found.get("suggestion") or {}).get("text") == proposed
+
+
+ROWS = "def load_rows(a):\n    x = a + 1\n    return [x, x * 2, 'row']\n"
+GO = "package {}\n\nfunc TotalRows(a int) int {{\n\treturn a + 1\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "old", "new", "proposed"),
+    [
+        ("Keep `src/a.py` in the top of it, never in src/old/", "src/a.py", "src/old/a.py", None),
+        ("`load_rows` is in `src/a.py`, next to `net.py`", "src/a.py", "lib/a.py", None),
+        ("`src/a.py` is in the same folder as `src/net.py`", "src/a.py", "lib/a.py", None),
+        (
+            "`load_rows` is in `src/a.py`, next to `net.py`",
+            "src/a.py",
+            "src/b.py",
+            "`load_rows` is in `src/b.py`, next to `net.py`",
+        ),
+        ("`rows.load_rows` is in src/rows.py", "src/rows.py", "src/cart.py", None),
+        (
+            "`rows.load_rows` is in src/rows.py",
+            "src/rows.py",
+            "lib/rows.py",
+            "`rows.load_rows` is in lib/rows.py",
+        ),
+    ],
+)
+def test_text_that_would_say_more_of_the_new_place_is_not_proposed(repo, said, old, new, proposed):
+    repo.commit("rows", {old: ROWS})
+    memory = repo.remember(said)
+    repo.move(old, new)
+    repo.commit("moved")
+
+    found = repo.flag_of(memory)
+
+    assert found["verdict"] == "moved"
+    assert found["suggestion"]["text"] == proposed
+    assert proposed or found["suggestion"]["places"] == [new]
+
+
+def test_files_that_moved_together_are_beside_each_other_still(repo):
+    repo.commit("rows", {"src/a.py": ROWS, "src/b.py": "b = 1\n"})
+    memory = repo.remember("`src/a.py` is next to `src/b.py`")
+    repo.move("src/a.py", "lib/a.py")
+    repo.move("src/b.py", "lib/b.py")
+    repo.commit("moved")
+
+    assert proposed(repo, memory)["text"] == "`lib/a.py` is next to `lib/b.py`"
+
+
+def test_definition_is_not_proposed_under_the_name_of_a_former_package(repo):
+    repo.commit("cart", {"pkg/cart/cart.go": GO.format("cart")})
+    memory = repo.remember("`cart.TotalRows` sums, in pkg/cart/cart.go")
+    repo.move("pkg/cart", "pkg/basket")
+    repo.commit("basket", {"pkg/basket/cart.go": GO.format("basket")})
+
+    assert proposed(repo, memory)["text"] is None

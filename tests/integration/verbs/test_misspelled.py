@@ -60,6 +60,8 @@ def test_a_name_that_is_not_there_is_reported_with_the_nearest_one(shop, said, f
     "said",
     [
         "Orders are in src/order.py and Cart.total",
+        "Pages are `web/**/*.ts`",
+        "Pages are in web/pages/*.ts",
         "See order.py",
         "The tests are in spec/unit/order.py of the other repository",
         "Read and/or write, e.g. 3.5/4 of docs.python.org/3/library/os.html",

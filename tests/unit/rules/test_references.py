@@ -166,3 +166,39 @@ def test_what_stands_in_backticks_is_not_crowded_out():
 
     assert "src/net.py" in found.paths
     assert "fetch" in found.symbols
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GET `/api/users` lists them",
+        "`POST /api/users` makes one",
+        "DELETE /api/users/:id",
+        "The endpoint `/api/users` lists them",
+        "The route **/api/users** lists them",
+        "`/api/users` endpoint",
+        "The /api/users route needs a token",
+    ],
+)
+def test_the_address_of_an_endpoint_is_no_path(text):
+    assert not [path for path in mentions(text).paths if "api" in path]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Routes are in `/api/users`",
+        "See `/api/users` for routes",
+        "The route `api/users` is a folder",
+        "GET handlers are in api/users",
+        "`api/users` endpoints",
+        "The route /app/api/users/page.tsx",
+    ],
+)
+def test_a_path_beside_a_word_of_servers_is_one(text):
+    assert any("api/users" in path for path in mentions(text).paths)
+
+
+def test_endpoints_made_to_be_slow_are_read_quickly():
+    for piece in ("GET /", "endpoint /a", "/a", "/a ", "`/a` ", "GET ` * "):
+        mentions(piece * 8_000)
