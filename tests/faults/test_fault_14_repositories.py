@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import time
+from functools import partial
 
 import pytest
 from living_daemon import Shop, carrying, source
@@ -50,42 +51,37 @@ SHAPES = [
 ]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
-def test_in_a_repository_of_any_shape_every_verdict_is_right(machine, shape):
+def test_in_repositories_of_any_shape_and_format_every_verdict_is_right(machine):
     machine.live()
-    shop = Shop.new(machine, files=3)
-    shape(shop, machine)
+    shops = []
+    for shape in SHAPES:
+        shops.append(Shop.new(machine, shape.__name__, files=3))
+        shape(shops[-1], machine)
+    formats = filter(partial(made_by, machine), ("--object-format=sha256", "--ref-format=reftable"))
+    shops += [Shop.new(machine, option, files=3) for option in formats]
 
-    said_false(shop)
+    said_false(*shops)
     assert machine.logged("service.crashed") == 0
 
 
-def said_false(shop):
-    shop.edit(0, 7)
-    shop.settles()
-    shop.edit(0, 0)
-    shop.edit(1, 7)
-    shop.settles()
-    assert shop.false == {1}
+def said_false(*shops):
+    for changes in ({0: 7}, {0: 0, 1: 7}):
+        for shop in shops:
+            for number, value in changes.items():
+                shop.edit(number, value)
+        for shop in shops:
+            shop.settles()
+    assert [shop.false for shop in shops] == [{1}] * len(shops)
 
 
-def made_by(machine, *options):
-    """Return a repository made by `git init` with `options`; None when this git knows them not."""
-    root = machine.home / "code" / "shop"
+def made_by(machine, option):
+    """Make a repository by `git init` with `option`, and of its name; say whether git knows it."""
+    root = machine.home / "code" / option
     root.mkdir(parents=True)
     made = subprocess.run(
-        ["git", "init", "-q", "-b", "main", *options], cwd=root, capture_output=True
+        ["git", "init", "-q", "-b", "main", option], cwd=root, capture_output=True
     )
     return made.returncode == 0
-
-
-@pytest.mark.parametrize("option", ["--object-format=sha256", "--ref-format=reftable"])
-def test_in_a_repository_of_another_format_every_verdict_is_right(machine, option):
-    if not made_by(machine, option):
-        pytest.skip(f"this git does not know {option}")
-    machine.live()
-
-    said_false(Shop.new(machine, files=3))
 
 
 @pytest.mark.parametrize("options", [["--depth=1"], ["--filter=blob:none"]], ids=str)

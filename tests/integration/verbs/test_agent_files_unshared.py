@@ -130,7 +130,9 @@ class TestOverlookedFiles:
     def test_nothing_is_said_to_be_uncommitted(self, own):
         replaced(own, "AGENTS.md", "<!-- yaad:end", "- Always use my fork\n<!-- yaad:end")
 
-        assert listed(own, "AGENTS.md") == ("synced", None)
+        state, reason = listed(own, "AGENTS.md")
+        assert state == "synced"
+        assert "git was told to overlook that" in reason
 
     def test_line_is_shared_once_git_looks_again(self, own, bit):
         own.git("update-index", bit.replace("--", "--no-"), "AGENTS.md")

@@ -1,8 +1,6 @@
 """One memory, and what git and an editor do to the file it rests on."""
 
 import os
-import subprocess
-from datetime import timedelta
 
 import pytest
 from verb_world import FIVE_TRIES, NET, RETRY
@@ -781,45 +779,6 @@ def test_secrets_in_commit_subjects_are_masked(repo, retry, world):
     assert "five" not in only_commit(repo.flag_of(retry))
 
 
-def test_a_repository_that_git_made_in_another_way_is_watched_too(world):
-    """`git init --separate-git-dir`: the work tree holds a file named .git."""
-    repo = world.tree("apart")
-    repo.git("init", "-q", "-b", "main", f"--separate-git-dir={world.folder / 'elsewhere.git'}")
-    repo.commit("one", {"src/net.py": NET})
-    repo.add()
-    memory = repo.remember()
-
-    repo.commit("five tries", {"src/net.py": FIVE_TRIES})
-
-    assert only_commit(repo.flag_of(memory)) == "five tries"
-    assert repo.git("status", "--porcelain") == ""
-
-
-def test_nothing_the_engine_does_is_seen_by_git(repo, retry):
-    repo.write("src/net.py", FIVE_TRIES)
-    before = subprocess.run(
-        ["find", ".git", "-newer", "src/net.py", "-type", "f"],
-        cwd=repo.path,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-
-    repo.flag_of(retry)
-    repo.confirm(retry)
-    repo.remember("Another one about src/net.py")
-
-    assert repo.git("status", "--porcelain") == " M src/net.py\n"
-    after = subprocess.run(
-        ["find", ".git", "-newer", "src/net.py", "-type", "f", "!", "-name", "index"],
-        cwd=repo.path,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert after == before
-
-
 def test_the_reason_reads_like_a_sentence(repo, retry):
     repo.write("src/net.py", FIVE_TRIES)
     assert repo.flag_of(retry)["reason"] == "fetch_with_retry in src/net.py changed"
@@ -867,27 +826,6 @@ def test_stashing_and_popping_are_an_edit_and_its_revert(repo, retry):
     assert repo.verdict(retry) == "fresh"
     repo.git("stash", "pop", "-q")
     assert repo.verdict(retry) == "changed"
-
-
-def test_an_edit_that_keeps_size_and_time_is_seen(repo, retry, world):
-    world.clock.advance(timedelta(seconds=10))
-    path = repo.path / "src/net.py"
-    before = path.stat()
-    repo.check()
-
-    path.write_text(NET.replace("tries=3", "tries=4"))
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-    assert path.stat().st_size == before.st_size
-    assert repo.verdict(retry) == "changed"
-
-
-def test_a_file_from_the_future_is_read_each_time(repo, retry):
-    path = repo.path / "src/net.py"
-    for text, verdict in ((FIVE_TRIES, "changed"), (NET, "fresh"), (FIVE_TRIES, "changed")):
-        path.write_text(text)
-        os.utime(path, (4_000_000_000, 4_000_000_000))
-        assert repo.verdict(retry) == verdict
 
 
 def test_touching_a_file_or_its_mode_is_no_change(repo, retry):
