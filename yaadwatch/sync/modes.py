@@ -7,7 +7,6 @@ agent files wait for: a lock or an unfinished operation of git.
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -30,6 +29,7 @@ from yaadwatch.sync.deciding import as_stored
 from yaadwatch.system import files, processes, settings_files
 from yaadwatch.system.settings_files import settings_text
 from yaadwatch.text import jsonc, toml
+from yaadwatch.text.globs import is_matched
 from yaadwatch.text.quoting import as_name
 from yaadwatch.text.toml import NotUnderstoodError
 from yaadwatch.text.words import text_hash
@@ -284,10 +284,8 @@ OVERRIDE: Final = "AGENTS.override.md"
 """Codex loads this file instead of AGENTS.md."""
 EXCLUDES: Final = "claudeMdExcludes"
 """The setting of Claude Code with patterns of CLAUDE.md and rules files that it does not load."""
-_GLOB: Final = re.compile(r"\*\*/|\*+|.", re.DOTALL)
-_GLOB_SIGNS: Final = dict(
-    pair.split(" ") for pair in ("**/ (?:.*/)?", "** .*", "* [^/]*", "? [^/]", "{ (?:", "} )")
-)
+EXCLUDES_CHARS_MAX: Final = 8_000
+"""Characters of its patterns that are looked at: a repository brings such settings, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,10 +388,14 @@ def _claude(root: Path, read: set[str]) -> Loading:
         home / "settings.json",
         *(root / ".claude" / f"settings{one}.json" for one in ("", ".local")),
     )
-    patterns = [one for place in places for one in _strings(_json_object(place).get(EXCLUDES))]
-    shapes = [path_pattern(one) for one in patterns]
+    patterns: list[str] = []
+    for one in (one for place in places for one in _strings(_json_object(place).get(EXCLUDES))):
+        if sum(map(len, patterns)) + len(one) <= EXCLUDES_CHARS_MAX:
+            patterns.append(one)
     out = {
-        one for one in {*read, FIRST} if any(shape.fullmatch(f"{root}/{one}") for shape in shapes)
+        path
+        for path in {*read, FIRST}
+        if any(is_matched(f"{root}/{path}", pattern) for pattern in patterns)
     }
     ours = {path for path in out if path == FIRST or _has_block(root, path)}
     return Loading(
@@ -410,19 +412,6 @@ def _claude(root: Path, read: set[str]) -> Loading:
 def _has_block(root: Path, path: str) -> bool:
     data = files.observe(root, path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0).data
     return data is not None and isinstance(find(data), Block)
-
-
-def path_pattern(glob: str) -> re.Pattern[str]:
-    """Return the regular expression of a pattern of paths with `*`, `**`, `?` and `{a,b}`."""
-    depth, parts = 0, []
-    for found in _GLOB.finditer(glob):
-        sign = found[0]
-        depth += {"{": 1, "}": -1}.get(sign, 0)
-        parts.append(_GLOB_SIGNS.get(sign) or ("|" if sign == "," and depth else re.escape(sign)))
-    try:
-        return re.compile("".join(parts), re.DOTALL)
-    except re.error:  # braces that do not match
-        return re.compile(re.escape(glob))
 
 
 def _named(fleet: Fleet, name: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shlex
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -324,7 +325,11 @@ def settings_text(path: Path) -> str:
     Links are followed, because people keep such files in a repository of their own.
     """
     try:
-        with path.open("rb") as file:
+        # A repository may bring a pipe, which nobody writes to, or a link to one.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:  # noqa: PTH123
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return ""
             # A longer file of settings is read up to here.
             return file.read(1024 * 1024).decode("utf-8", "replace")
     except (OSError, ValueError):

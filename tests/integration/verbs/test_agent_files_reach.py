@@ -1,6 +1,7 @@
 """What of an agent file reaches other agents: whole rules, with their conditions."""
 
 import json
+import os
 
 import pytest
 from verb_world import prepared
@@ -303,6 +304,20 @@ class TestWhatIsLoaded:
         (obstacle,) = claude["obstacles"]
         assert obstacle.startswith("The settings of Claude Code exclude CLAUDE.md (claudeMdEx")
         assert claude["ours"] == 0
+
+    @pytest.mark.parametrize(
+        "name", [".claude/settings.json", ".codex/config.toml", ".gemini/settings.json"]
+    )
+    def test_a_pipe_in_the_place_of_settings_blocks_nothing(self, world, tmp_path, name):
+        for agent in ("claude", "codex", "gemini"):
+            (tmp_path / f".{agent}").mkdir()
+        tree = world.repo()
+        tree.commit("rules", {"CLAUDE.md": CLAUDE})
+        (tree.path / name).parent.mkdir()
+        os.mkfifo(tree.path / name)
+        tree.add(mode="private")
+
+        assert len(files.files(tree.home, tree.call)["agents"]) == 3
 
     def test_a_rules_file_that_claude_code_excludes_is_told(self, world, tmp_path):
         tree = world.repo()
