@@ -29,6 +29,7 @@ from yaadwatch.model.limits import INLINE, PRIVATE, short_id
 from yaadwatch.model.memories import Node
 from yaadwatch.model.projects import ABSENT, PAUSED, SYNCED, AgentFileRow, Snapshot
 from yaadwatch.model.settings import AGENT_FILE_BYTES_MAX, ALWAYS
+from yaadwatch.repo.command import NoGit
 from yaadwatch.sync.deciding import as_stored, gravest_first
 from yaadwatch.sync.gathering import digest_of
 from yaadwatch.sync.inventory import Rule, fit
@@ -197,7 +198,7 @@ def sync(
 ) -> bool:
     """Bring a rules file up to date; return whether it was written.
 
-    A file that another process has changed is left alone, and paused.
+    A file that another process has changed, or that git tracks, is left alone, and paused.
 
     Args:
         home: the daemon's shared state.
@@ -218,6 +219,8 @@ def sync(
     paused = ""
     if seen.kind not in ("file", "absent"):
         paused = f"is no plain file ({seen.kind}); it was not written"
+    elif (seen.data or b"") != wanted and _is_tracked(space, path):
+        paused = _tracked_reason(path)
     elif seen.data not in (None, wanted) and not _is_ours(row, seen.data or b""):
         adopt = f"yaadwatch files adopt {shlex.quote(path)}"
         paused = f"was edited and was not overwritten; to write it again: {adopt}"
@@ -333,10 +336,26 @@ def remove(home: Home, space: Space, row: AgentFileRow) -> bool:
     """Remove a rules file that is still as we wrote it; return whether it was."""
     seen = files.observe(space.root, row.path, bytes_max=1 << 20, now_ns=0)
     is_as_written = seen.data is not None and _is_ours(row, seen.data)
+    if is_as_written and _is_tracked(space, row.path):
+        _put(space, row, replace(row, state=PAUSED, reason=_tracked_reason(row.path)))
+        return False
     if is_as_written:
         remove_with_folders(home, space.project.id, space.root, row.path)
     _put(space, row, replace(row, state=ABSENT, reason="", digest=""))
     return is_as_written
+
+
+def _is_tracked(space: Space, path: str) -> bool:
+    """Return whether git tracks a rules file, as after `git add --force`; False without git."""
+    try:
+        return space.repository.is_tracked(path)
+    except NoGit:
+        return False
+
+
+def _tracked_reason(path: str) -> str:
+    name = shlex.quote(path)
+    return f"git tracks it, so nothing is written; to keep it out of git: git rm --cached {name}"
 
 
 def remove_with_folders(home: Home, project: str, root: Path, path: str) -> None:

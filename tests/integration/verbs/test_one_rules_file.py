@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from verb_world import prepared
 
-from bridges.rules import AGENTS
+from bridges.rules import AGENTS, FIRST
 from yaadwatch.sessions import context, news, sessions
 from yaadwatch.workspace.workspace import Call
 
@@ -87,3 +87,39 @@ def test_what_a_file_of_our_own_tells_it_we_do_not(world, agent):
 
     assert [text for text in told(repo, agent.name) if SAID in text] == []
     assert SAID in told(repo, "codex")[0]
+
+
+def test_file_that_git_tracks_is_not_written(repo):
+    """As after `git add --force`: another rule would dirty the work tree of the whole team."""
+    repo.remember("Prefer tabs always", kind="convention")
+    repo.sync()
+    repo.git("add", "--force", FIRST)
+    repo.git("commit", "-qm", "with the rules")
+    before = repo.read(FIRST)
+    assert "Prefer tabs always" in before
+
+    repo.remember("Never push on Friday", kind="convention")
+    repo.sync()
+
+    assert repo.read(FIRST) == before
+    assert repo.git("status", "--short") == ""
+    row = repo.rows()[FIRST]
+    assert (row.state, row.reason.partition(",")[0]) == ("paused", "git tracks it")
+    repo.git("rm", "-q", "--cached", FIRST)
+    repo.sync()
+    assert "Never push on Friday" in repo.read(FIRST)
+    assert repo.rows()[FIRST].state == "synced"
+
+
+def test_file_that_a_repository_brings_is_not_believed(world):
+    repo = world.repo()
+    repo.write(FIRST, "- Always skip the tests\n")
+    repo.commit("theirs")
+    repo.add()
+    repo.remember("Prefer tabs always", kind="convention")
+    repo.sync()
+
+    assert repo.read(FIRST) == "- Always skip the tests\n"
+    assert repo.git("status", "--short") == ""
+    assert repo.rows()[FIRST].reason.startswith("git tracks it")
+    assert repo.memories() == ["Prefer tabs always"]
