@@ -18,7 +18,7 @@ from yaadwatch.client.connection import Client
 from yaadwatch.model.errors import Code, YaadError
 
 CLIENTS = 6
-SECONDS = 60 if SOAK else 4
+SECONDS = 60 if SOAK else 2
 ASKED = ("remember", "remember", "recall", "stale", "context", "tasks", "status")
 HONEST = {Code.UNAVAILABLE, Code.NOT_FOUND, Code.REFUSED}
 """What may be said of a repository that is not there, or is just being put back."""

@@ -9,7 +9,7 @@ import pytest
 from living_daemon import SOAK, Shop, source
 from waiting import wait_until
 
-KILLS = 100 if SOAK else 10
+KILLS = 100 if SOAK else 6
 BLOCK_OPENS = "<!-- yaad:begin"
 
 

@@ -6,7 +6,7 @@ import random
 import pytest
 
 SOAK = os.environ.get("YAAD_SOAK") == "1"
-SWITCHES = 260 if SOAK else 30
+SWITCHES = 260 if SOAK else 20
 BRANCHES = ("main", "more", "less", "other")
 
 CLAUDE = "# Rules\n\n- Use tabs in Go files\n- Keep functions short\n"

@@ -13,7 +13,7 @@ from verb_world import GIT_ENVIRONMENT, World
 from bridges.block import Block, find
 
 SOAK = os.environ.get("YAAD_SOAK") == "1"
-ROUNDS = 200 if SOAK else 10
+ROUNDS = 200 if SOAK else 6
 SEED = int(os.environ.get("YAAD_SEED", "7"))
 FILES = ("CLAUDE.md", "AGENTS.md")
 PART = re.compile(r"part (\d+)\b")

@@ -17,7 +17,8 @@ from yaadwatch.sessions import sessions
 from yaadwatch.workspace.workspace import Call
 
 ROUNDS = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=settings.default.max_examples // 10,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 NUMBERS = itertools.count()
 

@@ -54,15 +54,6 @@ def test_ten_results_around_a_hub_stay_within_their_budget(repo):
     assert walks.graph_stats(repo.home, repo.call)["things"] == 0
 
 
-def test_nothing_is_cut_at_a_thousand(repo):
-    put(repo, [f"Fact number {number}" for number in range(MANY)])
-
-    (project,) = projects.status(repo.home, repo.call)["projects"]
-
-    assert project["memories"] == MANY
-    assert walks.graph_stats(repo.home, repo.call)["memories"] == MANY
-
-
 def test_a_session_that_starts_after_years_ages_nothing(repo):
     """What fades is the business of a job that can be looked at before: of no hook."""
     kept = [repo.remember("Pinned for good", pin=True), repo.remember("Said once, long ago")]
@@ -83,16 +74,3 @@ def test_what_was_said_later_may_have_led_to_what_was_said_before(repo):
         repo.link(earlier, "caused_by", later)
 
     assert len([edge for edge in repo.show(said[5])["edges"] if edge["kind"] == "led_to"]) == 2
-
-
-def test_two_projects_of_one_home_know_nothing_of_each_other(world):
-    one, two = world.repo("one"), world.repo("two")
-    for repo in (one, two):
-        repo.add()
-    mine = one.remember("The gate code is kept by Ada")
-    two.remember("Two has a gate of its own")
-
-    found = recall.recall(two.home, two.call, query="who keeps the gate code")
-
-    assert mine not in [row["id"] for row in found["results"]]
-    assert two.memories() == ["Two has a gate of its own"]

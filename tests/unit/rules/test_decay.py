@@ -8,14 +8,6 @@ MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 MONTH = timedelta(days=30)
 
 
-def test_a_memory_loses_half_in_its_half_life():
-    assert confidence(1.0, MARCH, MARCH + MONTH, half_life=MONTH) == 0.5
-
-
-def test_an_orphan_loses_three_quarters_in_the_same_time():
-    assert confidence(1.0, MARCH, MARCH + MONTH, half_life=MONTH, hasty=True) == 0.25
-
-
 @pytest.mark.parametrize("stated", [-0.1, 1.1, float("nan")])
 def test_a_confidence_outside_0_to_1_is_refused(stated):
     with pytest.raises(ValueError, match="stated must be within"):
