@@ -13,7 +13,7 @@ from yaadwatch.api.frames import to_text
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.daemon.dispatch import VERBS
 
-MODULES = (shapes, memories, graph, graph, graph, files, files, shapes, shapes)
+MODULES = (shapes, memories, graph, files)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 

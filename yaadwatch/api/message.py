@@ -281,6 +281,7 @@ def check_folder(name: str, folder: str) -> None:
 ID = Text(ID_CHARS_MAX)
 """An id, or a part of one."""
 PATH = Text(NAME_CHARS_MAX)
+"""A path, or another name: of an agent, a session or a symbol."""
 REASON = Text(1_000, may_be_empty=True)
 WORDS = Text(256)
 """A subject, an attribute or a value."""

@@ -84,8 +84,9 @@ def tier_of(kind: str) -> int:
 class Node:
     """A node as it is stored; `text` is masked.
 
-    `key`: unique among the live nodes of its scope. `from_git`: its words came with git, and were
-    not typed while the file was watched.
+    `tier`: HOT, WARM or COLD. `origin`: who stated it: 'cli' (a person), 'agent:NAME', 'file:PATH',
+    'import' or 'import:NAME'; see `of_origin`. `key`: unique among the live nodes of its scope.
+    `from_git`: its words came with git, and were not typed while the file was watched.
     """
 
     id: str

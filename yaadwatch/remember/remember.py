@@ -1,6 +1,7 @@
-"""Remember raw texts: the one entry for writes, which masks, classifies and anchors them.
+"""Remember a statement: prepare it outside of a transaction, then store it in one.
 
-No other module may use the ingest policies, so no text enters a store unmasked.
+`preparing.prepare` masks, classifies and anchors it. Agent files and `inject` bring theirs through
+it, too, and no other package may classify a text, so none enters a store unmasked.
 """
 
 import contextlib
@@ -28,41 +29,6 @@ from yaadwatch.workspace.workspace import AGENT, PERSON, Call, Home, Space, with
 
 OFFERS_MAX: Final = 3
 """Flagged memories, and alike ones, that one answer names."""
-
-
-def _offers(shelf: Shelf, call: Call, admitted: Admitted) -> dict[str, object]:
-    """Return the part of an answer that names flagged and similar memories; mostly empty."""
-    if shelf.space is None or not (admitted.flagged or admitted.alike):
-        return {}
-    others, shown = admitted.alike[:OFFERS_MAX], admitted.flagged[:OFFERS_MAX]
-    ids = [one.node.id for one in shown]
-    whose = shelf.db.read(authority.of_nodes, [*ids, *(one.id for one in others)])
-    persons = shelf.db.read(fulltext.persons, ids)
-    places = shelf.db.read(said_places, shelf.space.worktree.id, ids)
-    flagged = []
-    for one in shown:
-        old, said = one.node.id, places.get(one.node.id, ())
-        where = places_in_words(said)
-        link = f"yaadwatch link {short_id(admitted.node.id)} {SUPERSEDES} {short_id(old)}"
-        only_person = call.origin.startswith(AGENT) and old in persons
-        row: dict[str, object] = {
-            "id": old,
-            "text": one.node.summary,
-            "verdict": one.flag.verdict.value,
-            "reason": one.flag.reason,
-            "on": one.on,
-            "replace": f"edit the line {where}" if where else link,
-            "replaced_by": "person" if only_person else "you",
-            **views.by_row(whose.get(old)),
-        }
-        flagged.append(row | ({"said_in": [place._asdict() for place in said]} if said else {}))
-    alike = [
-        {"id": one.id, "text": one.summary, **views.by_row(whose.get(one.id))} for one in others
-    ]
-    found: dict[str, object] = {"alike": alike or None}
-    if flagged:
-        found |= {"flagged": flagged, "flagged_more": len(admitted.flagged) - len(shown) or None}
-    return found
 
 
 def remember(home: Home, call: Call, ask: Remember) -> dict[str, object]:
@@ -154,6 +120,41 @@ def _answer(home: Home, call: Call, admitted: Admitted, shelf: Shelf) -> dict[st
         else {}
     )
     return answer | against | _offers(shelf, call, admitted)
+
+
+def _offers(shelf: Shelf, call: Call, admitted: Admitted) -> dict[str, object]:
+    """Return the part of an answer that names flagged and similar memories; mostly empty."""
+    if shelf.space is None or not (admitted.flagged or admitted.alike):
+        return {}
+    others, shown = admitted.alike[:OFFERS_MAX], admitted.flagged[:OFFERS_MAX]
+    ids = [one.node.id for one in shown]
+    whose = shelf.db.read(authority.of_nodes, [*ids, *(one.id for one in others)])
+    persons = shelf.db.read(fulltext.persons, ids)
+    places = shelf.db.read(said_places, shelf.space.worktree.id, ids)
+    flagged = []
+    for one in shown:
+        old, said = one.node.id, places.get(one.node.id, ())
+        where = places_in_words(said)
+        link = f"yaadwatch link {short_id(admitted.node.id)} {SUPERSEDES} {short_id(old)}"
+        only_person = call.origin.startswith(AGENT) and old in persons
+        row: dict[str, object] = {
+            "id": old,
+            "text": one.node.summary,
+            "verdict": one.flag.verdict.value,
+            "reason": one.flag.reason,
+            "on": one.on,
+            "replace": f"edit the line {where}" if where else link,
+            "replaced_by": "person" if only_person else "you",
+            **views.by_row(whose.get(old)),
+        }
+        flagged.append(row | ({"said_in": [place._asdict() for place in said]} if said else {}))
+    alike = [
+        {"id": one.id, "text": one.summary, **views.by_row(whose.get(one.id))} for one in others
+    ]
+    found: dict[str, object] = {"alike": alike or None}
+    if flagged:
+        found |= {"flagged": flagged, "flagged_more": len(admitted.flagged) - len(shown) or None}
+    return found
 
 
 def _whose(conn: Connection, node: str) -> dict[str, object]:

@@ -184,6 +184,7 @@ def check_space(home: Home, space: Space, paths: frozenset[str] | None) -> Check
 
 
 def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
+    """Judge the memories that a change of these paths, or of HEAD, may affect; store nothing."""
     db, worktree = space.db, space.worktree.id
     row = db.read(flags.row_of, worktree)
     known = db.read(anchors.sightings_of_worktree, worktree)
@@ -212,8 +213,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
         for flag in flagged.values()
         if (full and not _settled(flag, head, head_was)) or changed & _places(flag)
     }
-    anchored = db.read(anchors.of_nodes, affected)
-    texts = db.read(nodes.texts, affected)
+    anchored, texts = db.read(anchors.of_nodes, affected), db.read(nodes.texts, affected)
     pages = defaultdict[str, set[str]](set)  # the files that state each memory now
     for stating in db.read(history.places_saying, affected):
         pages[stating.node].add(stating.path)

@@ -1,7 +1,7 @@
 """Sync the agent files of one work tree with the graph until nothing is left to do.
 
-Five steps for each file: gather, decide, commit, write, record. The agreement comes last, so a sync
-that is killed anywhere begins again and does the rest.
+Five steps for each file, in `_sync_once`: gather, decide, commit, write, record. The agreement
+comes last, so a sync that is killed anywhere begins again and does the rest.
 """
 
 import contextlib

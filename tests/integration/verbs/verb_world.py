@@ -36,7 +36,8 @@ from yaadwatch.system.clock import Clock
 from yaadwatch.workspace.lookup import open_home
 from yaadwatch.workspace.workspace import Call, Home
 
-# A verb that answers with what is not declared, or without what is, fails the test.
+# A verb that answers with what is not declared, or without what is, fails the test. Tests give
+# the fields of its request instead of the request: `stale(home, call, all=True)`.
 answers.check_all()
 
 NET = '''"""Talks to the network."""

@@ -29,7 +29,7 @@ _ANCHORS = Each(limits.ANCHORS_PER_NODE_MAX, PATH)
 
 
 class Remember(Message, answer="Remembered"):
-    """Keep a statement. The text itself is judged where it is kept, which has more to say of it."""
+    """Keep a statement. `drafts.clean` limits its text, and says where to put a longer one."""
 
     text: str = field(
         "TEXT...  the statement; - reads it from standard input",
@@ -261,7 +261,7 @@ class Confirm(Message, answer="Changed"):
 
 
 class Update(Message, answer="Updated"):
-    """Give a memory new words. The text is judged where it is kept."""
+    """Give a memory new words, which `drafts.clean` limits."""
 
     id: str = field(f"ID  {ONE}", limit=ID)
     text: str = field("[TEXT...]  the new text; - reads it from standard input")
