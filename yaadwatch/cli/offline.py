@@ -433,7 +433,7 @@ def answer(operation: str, fields: Mapping[str, object], folder: Path) -> dict[s
     # Settings that cannot be used keep the daemon from starting, which the caller reports.
     settings = config.load_or_usual(data_folder / config.FILE, os.environ).settings
     with closing(open_home(settings, read_only=True)) as home:
-        frame = decode(Dispatcher(home, mask_tree).answered(call, request))
+        frame = decode(Dispatcher(home, mask_tree).run_verb(call, request))
     if "error" in frame:
         raise to_error(frame["error"])
     return cast("dict[str, object]", frame["result"]) | {"offline": True}

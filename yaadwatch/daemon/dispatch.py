@@ -141,7 +141,7 @@ _log: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Late:
-    """The verb `name` of an engine module, which is imported when it is first asked for."""
+    """The verb `name` of a feature's module, which is imported when it is first asked for."""
 
     module: str
     name: str
@@ -263,7 +263,7 @@ class Dispatcher:
         """Return the line that answers `request`, if that needs no thread."""
         if request.operation.name not in AT_ONCE:
             return None
-        return self.answered(_call(request.project or hello.cwd, hello.agent, ""), request)
+        return self.run_verb(_call(request.project or hello.cwd, hello.agent, ""), request)
 
     async def answer(
         self,
@@ -291,7 +291,7 @@ class Dispatcher:
         disk = self._disk_of(folder)
         key = (disk, _reads_what_is_known(request))  # what is known waits for no check
         running = asyncio.ensure_future(
-            self._workers.run(key, partial(self.answered, call, request, line, verb))
+            self._workers.run(key, partial(self.run_verb, call, request, line, verb))
         )
         try:
             while not (await asyncio.wait([running], timeout=self._look_s))[0]:
@@ -373,11 +373,12 @@ class Dispatcher:
         """Drop what waits for its turn; what runs already runs on to its end."""
         self._workers.close()
 
-    def answered(
+    def run_verb(
         self, call: Call, request: Request, line: Line = as_rpc, verb: Verb | None = None
     ) -> bytes:
-        """Return the answer line, encoded in the verb's thread, so that a long
-        answer does not block the loop.
+        """Run a verb in this thread and return the line that answers its caller.
+
+        It is encoded here, so that a long answer does not block the loop.
         """
         name = request.operation.name
         try:

@@ -383,7 +383,7 @@ async def _stop(parts: "Parts") -> None:
     from yaadwatch.projects import upkeep
     from yaadwatch.sessions import ending
 
-    parts.bell.close()
+    parts.signal.close()
     parts.follower.stop()
     await parts.intake.stop()
     # At shutdown, requests in flight have this long to finish.

@@ -54,13 +54,13 @@ class WriteSignal:
         self._open = True
         self._hear: Callable[[str], None] | None = None
 
-    def ring(self, store: str) -> None:
+    def send(self, store: str) -> None:
         """Report that a store was written; does nothing once the daemon ends."""
         with self._lock:
             if self._open and self._hear is not None:
                 self._loop.call_soon_threadsafe(self._hear, store)
 
-    def answer(self, hear: Callable[[str], None]) -> None:
+    def listen(self, hear: Callable[[str], None]) -> None:
         """Have `hear` called on the loop for each store that is written from now on."""
         self._hear = hear
 
@@ -85,7 +85,7 @@ def problems(intake: Intake, health: Health, now: Callable[[], datetime]) -> lis
 class Parts:
     """Everything the daemon consists of."""
 
-    bell: WriteSignal
+    signal: WriteSignal
     home: Home
     health: Health
     dispatcher: Dispatcher
@@ -113,15 +113,15 @@ def build(
     Raises:
         YaadError: the user store cannot be had.
     """
-    bell, health, clock = WriteSignal(), Health(), Clock()
-    user, notice = verifying.open_user_store(on_commit=lambda: bell.ring(USER))
+    signal, health, clock = WriteSignal(), Health(), Clock()
+    user, notice = verifying.open_user_store(on_commit=lambda: signal.send(USER))
     if notice:
         mend = "yaadwatch restart, when you have read this"
         health.degraded("user store", notice, mend=mend)
-    home = lookup.open_home(settings, user=user, clock=clock, on_commit=bell.ring)
+    home = lookup.open_home(settings, user=user, clock=clock, on_commit=signal.send)
     stream = Stream(Logs(home))
     intake = Intake(
-        Engine(home, bell.ring),
+        Engine(home, signal.send),
         settings=settings.watch,
         health=health,
         monotonic_s=clock.monotonic_s,
@@ -158,7 +158,7 @@ def build(
         busy=lambda: dispatcher.busy,
         health=health,
     )
-    home.pulse = DaemonState(
+    home.daemon_state = DaemonState(
         watch=lambda project: (intake.mode(project), intake.lag_ms(project)),
         problems=partial(problems, intake, health, clock.now),
         next_runs=scheduler.next_runs,
@@ -176,9 +176,9 @@ def build(
             looker.wake(store)
             intake.store_written(store)
 
-    bell.answer(written)
+    signal.listen(written)
     return Parts(
-        bell=bell,
+        signal=signal,
         home=home,
         health=health,
         dispatcher=dispatcher,

@@ -244,21 +244,21 @@ _WITHOUT_GIT: Final = (
 
 def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     """Return the state of the daemon and of every project; the answer is Status."""
-    pulse = home.pulse
+    state = home.daemon_state
     watched = home.user.read(db_projects.everything)
     rows = [_project(home, project) for project in watched]
     by, why = vectors.how(home)
-    next_runs = pulse.next_runs() if pulse is not None else {}
+    next_runs = state.next_runs() if state is not None else {}
     runs = home.user.read(db_projects.all_jobs)
     names = sorted(next_runs.keys() | runs.keys())
     return {
         "daemon": {
-            "running": pulse is not None,
+            "running": state is not None,
             "pid": os.getpid(),
             "version": places.VERSION,
-            "since": pulse.since if pulse is not None else None,
+            "since": state.since if state is not None else None,
             "rss_bytes": processes.own_rss_bytes(),
-            "socket": pulse.socket if pulse is not None else None,
+            "socket": state.socket if state is not None else None,
         },
         "projects": rows,
         "waiting": home.user.read(authority.count_waiting),
@@ -284,7 +284,8 @@ def status(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
 
 def _project(home: Home, project: Project) -> dict[str, object]:
     row = _project_row(home, project)
-    watch, lag = home.pulse.watch(project.id) if home.pulse is not None else ("off", None)
+    state = home.daemon_state
+    watch, lag = state.watch(project.id) if state is not None else ("off", None)
     shown = row | {
         "watch": watch if row["state"] == "ok" else "off",
         "lag_ms": lag,
@@ -385,7 +386,7 @@ def _daemon_problems(home: Home, rows: list[dict[str, object]]) -> list[dict[str
     Problems of unavailable projects are left out: their row has the cause. So are those of removed
     projects.
     """
-    entries = home.pulse.problems() if home.pulse is not None else []
+    entries = home.daemon_state.problems() if home.daemon_state is not None else []
     paths = {row["id"]: str(row["path"]) for row in rows if row["state"] == "ok"}
     problems = []
     for one in entries:

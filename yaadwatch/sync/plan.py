@@ -127,38 +127,38 @@ def plan(
     """
     union = agreement is None or (file.from_git and file.commits is None)
     rows = agreement.items if agreement is not None else ()
-    draft = _Draft(rows, graph, file, terms, union=union)
+    planner = _Planner(rows, graph, file, terms, union=union)
     if not accept_deletions and not union:
-        left = draft.other_lines().values()
-        rest = reconcile.why_incomplete(rows, draft.said, draft.others(), left)
+        left = planner.other_lines().values()
+        rest = reconcile.why_incomplete(rows, planner.said, planner.others(), left)
         if rest is not None:
             return rest
     pairs = align(
         rows,
-        draft.said,
-        draft.present(),
+        planner.said,
+        planner.present(),
         changed=not union,
-        others=draft.others(),
+        others=planner.others(),
         became=file.became,
         kept=file.kept,
         committed=file.stood,
     )
     for number, index in sorted(pairs.items(), key=lambda pair: pair[1]):
-        draft.settle(rows[number], index)
-    fresh = set(range(len(draft.said))) - set(pairs.values())
-    for index in sorted(fresh, key=lambda index: (not draft.is_known(index), index)):
-        draft.take_in(index)
+        planner.settle(rows[number], index)
+    fresh = set(range(len(planner.said))) - set(pairs.values())
+    for index in sorted(fresh, key=lambda index: (not planner.is_known(index), index)):
+        planner.take_in(index)
     missing = [row for number, row in enumerate(rows) if number not in pairs]
-    gone = [row for row in missing if draft.is_deleted(row)]
+    gone = [row for row in missing if planner.is_deleted(row)]
     here = [row for row in gone if file.stood is None or text_hash(row.graph) in file.stood]
     paused = inventory.deletion(len(here), len(rows), block_is_gone=file.lines is None)
     if paused is not None and not accept_deletions and not file.from_git:
         return paused
     for row in gone:
-        draft.demote(row)
+        planner.demote(row)
     for row in missing:
-        draft.leave_out(row)
-    return draft.done()
+        planner.leave_out(row)
+    return planner.done()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class _Line:
     is_added: bool = False
 
 
-class _Draft:
+class _Planner:
     """Builds a plan: decides about each line, and collects the changes to the graph."""
 
     def __init__(

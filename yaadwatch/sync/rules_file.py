@@ -165,14 +165,14 @@ def folder_of(space: Space) -> Path:
     return space.db.path.parent / SNAPSHOTS
 
 
-HEAD: Final = (
+_HEADING: Final = (
     "<!-- Written by yaadwatch, kept out of git. It is rewritten whenever a rule changes. -->",
     "",
 )
 FLAGGED: Final = " (May be out of date: "
 """Start of the note behind a rule with a flag."""
 FLAGGED_END: Final = "; check before relying on it.)"
-_HEAD_WITHIN_BYTES: Final = 1024
+_HEADING_WITHIN_BYTES: Final = 1024
 """Our first line is within so many bytes: front matter may precede it."""
 
 
@@ -288,7 +288,7 @@ def reason_for_left_out(*left_out: tuple[str, Sequence[Node]]) -> str:
 
 def is_ours(data: bytes) -> bool:
     """Return whether a file begins like our rules files."""
-    return HEAD[0].encode() in data[:_HEAD_WITHIN_BYTES]
+    return _HEADING[0].encode() in data[:_HEADING_WITHIN_BYTES]
 
 
 def render(
@@ -328,7 +328,7 @@ def render(
         return b"", left_out, unsayable
     bridge = for_path(path)
     preamble = bridge.preamble if bridge is not None else ""
-    data = (preamble + "".join(f"{line}\n" for line in (*HEAD, *shown))).encode()
+    data = (preamble + "".join(f"{line}\n" for line in (*_HEADING, *shown))).encode()
     return data, left_out, unsayable
 
 

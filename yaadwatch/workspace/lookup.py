@@ -240,14 +240,14 @@ def refuse_beyond(home: Home, db: Database, used: int) -> None:
 
 def health(home: Home, call: Call) -> dict[str, object]:  # noqa: ARG001
     """Return whether all is well, since when, and the problems; the answer is Health."""
-    pulse = home.pulse
-    told = pulse.problems() if pulse is not None else []
+    state = home.daemon_state
+    told = state.problems() if state is not None else []
     problems = [{"what": one["what"], "mend": one["mend"]} for one in told]
     return {
         "ok": not problems,
         "pid": os.getpid(),
         "version": places.VERSION,
-        "since": pulse.since if pulse is not None else None,
+        "since": state.since if state is not None else None,
         "problems": problems,
     }
 

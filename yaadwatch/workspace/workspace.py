@@ -162,7 +162,7 @@ class Home:
         self.live = LiveSessions()
         self.vectors = Workers(settings.vectors.idle_s, clock)
         self._beside = ProjectSettings(places.data_folder(), clock.now_ns)
-        self.pulse: DaemonState | None = None
+        self.daemon_state: DaemonState | None = None
         self.follow: Callable[[Layout], Project | None] = _nobody_moved
         self.copies: set[tuple[str, Path]] = set()
         """Git folders of copies: they have the id of a project registered elsewhere."""

@@ -49,7 +49,7 @@ def test_without_a_daemon_the_shape_is_the_same(repo):
 @pytest.mark.parametrize("place", [".git", ".", ".."])
 def test_a_project_whose_disk_does_not_answer_is_told_and_not_looked_at(repo, monkeypatch, place):
     repo.remember()
-    repo.home.pulse = Watching()
+    repo.home.daemon_state = Watching()
     disk = (repo.path / place).resolve()
     monkeypatch.setattr(files, "networks", lambda _: frozenset({disk}))
     monkeypatch.setattr(stores, "_disks", SimpleNamespace(ask=lambda *_: None))
@@ -66,7 +66,7 @@ def test_a_project_whose_disk_does_not_answer_is_told_and_not_looked_at(repo, mo
 
 
 def test_what_the_daemon_knows_is_passed_on(repo):
-    repo.home.pulse = Watching()
+    repo.home.daemon_state = Watching()
 
     answer = projects.status(repo.home, repo.call)
 
@@ -124,7 +124,7 @@ class Told(Watching):
 
 def test_what_is_wrong_in_a_project_is_told_with_its_folder(repo):
     (row,) = projects.status(repo.home, repo.call)["projects"]
-    repo.home.pulse = Told(row["id"])
+    repo.home.daemon_state = Told(row["id"])
 
     (problem,) = projects.status(repo.home, repo.call)["problems"]
 
@@ -135,7 +135,7 @@ def test_what_is_wrong_in_a_project_is_told_with_its_folder(repo):
 
 
 def test_of_a_project_that_was_removed_nothing_is_told(repo):
-    repo.home.pulse = Told("01a20e62-24ce-74c5-afc8-a39b1acf545f")
+    repo.home.daemon_state = Told("01a20e62-24ce-74c5-afc8-a39b1acf545f")
 
     assert projects.status(repo.home, repo.call)["problems"] == []
 
@@ -144,7 +144,7 @@ def test_of_a_project_that_is_not_there_it_is_told_once(repo, world):
     world.reopen()
     (row,) = projects.status(repo.home, repo.call)["projects"]
     shutil.rmtree(repo.path)
-    repo.home.pulse = Told(row["id"])
+    repo.home.daemon_state = Told(row["id"])
 
     (problem,) = projects.status(repo.home, repo.call)["problems"]
 
