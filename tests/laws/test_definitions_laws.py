@@ -12,7 +12,7 @@ from yaadwatch.anchors.definitions import State, define, names
 
 each_language = pytest.mark.parametrize("marked", MARKED, ids=lambda one: one.path)
 some_examples = settings(max_examples=settings.default.max_examples // 3)
-"""Of one language; there are seventeen."""
+"""Of one language; there are many."""
 seeds = st.integers(min_value=0, max_value=2**32)
 
 
