@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import yaadwatch.db
 from yaadwatch.model.settings import Settings
-from yaadwatch.recall.brief import Item, fit
+from yaadwatch.recall.fitting import Item, fit
 from yaadwatch.recall.rank import (
     MILD,
     Candidate,

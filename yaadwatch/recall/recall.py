@@ -16,8 +16,8 @@ from yaadwatch.model.events import instant, is_day
 from yaadwatch.model.limits import AUTO, BM25, CURRENT, HYBRID, SECTION
 from yaadwatch.model.memories import Edge, Node, canonical_kind
 from yaadwatch.model.queries import EVERYTHING, Filter
-from yaadwatch.recall import brief, gathering, rank, vectors
-from yaadwatch.recall.brief import Fitted, Item
+from yaadwatch.recall import fitting, gathering, rank, vectors
+from yaadwatch.recall.fitting import Fitted, Item
 from yaadwatch.recall.gathering import CANDIDATES_MAX, Gathered, Question
 from yaadwatch.recall.rank import Answers, Ranked
 from yaadwatch.remember import drafts
@@ -88,7 +88,7 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
         known = _read(found, question.wanted.at)
         if ask.path is None and not ask.all_branches:
             found = _of_this_package(found, known, call)
-        fitted = brief.fit(
+        fitted = fitting.fit(
             _items(ask.query, found.best, known, ask.depth), ask.tokens_max, ask.depth
         )
         ids_shown = [each.id for each in fitted.items]
@@ -327,7 +327,7 @@ def _items(query: str, best: Sequence[Ranked], known: Mapping[str, Node], depth:
         if node is None:
             continue
         long = depth == SECTION or (depth == AUTO and len(node.text) > 400)
-        part = brief.section(query, node.text) if long else ""
+        part = fitting.section(query, node.text) if long else ""
         items.append(Item(id=node.id, text=node.text, summary=node.summary, section=part))
     return items
 

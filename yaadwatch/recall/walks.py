@@ -17,8 +17,8 @@ from yaadwatch.model.settings import (
     GRAPH_EDGES_MAX,
     GRAPH_STEP_EDGES_MAX,
 )
-from yaadwatch.recall import brief, recall
-from yaadwatch.recall.brief import Item
+from yaadwatch.recall import fitting, recall
+from yaadwatch.recall.fitting import Item
 from yaadwatch.workspace.lookup import shelves
 from yaadwatch.workspace.workspace import Call, Home
 
@@ -116,7 +116,7 @@ def _walked(
 ) -> dict[str, object]:
     kinds = [canonical_relation(kind) for kind in ask.kinds]
     walk = _walk(conn, starts, ask, kinds, history.hidden_by_git(conn, worktree))
-    fitted = brief.fit(
+    fitted = fitting.fit(
         [
             Item(id=one, text=node.text, summary=node.summary)
             for one, (node, _) in walk.found.items()

@@ -8,7 +8,7 @@ import pytest
 import yaadwatch.db
 from yaadwatch.model.settings import Settings
 from yaadwatch.recall import rank as recall_rank
-from yaadwatch.recall.brief import Item, ShownMemory, fit
+from yaadwatch.recall.fitting import Item, ShownMemory, fit
 from yaadwatch.recall.rank import Candidate, is_exact, rank
 from yaadwatch.text.words import TERMS_MAX, match_expression, subtokens
 
