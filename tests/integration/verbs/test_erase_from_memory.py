@@ -46,6 +46,7 @@ KEPT_ELSEWHERE = {
     "repo/words.py": "endings of file names",
     "staleness/worktree.py": "paths that git tracks",
     "sync/rules_file.py": "rows of agents",
+    "system/embedding_process.py": "vectors of questions, of a worker that erasing lets go",
     "system/files.py": "mounts",
     "text/privacy.py": "patterns of secrets, by their places",
     "workspace/agent_files.py": "formats, by patterns of the settings",
