@@ -26,11 +26,8 @@ CHUNK_BYTES = 1024 * 1024
 """Sent at once; in base64 a third more, which a line on the socket holds."""
 PAGE_BYTES_MAX = 512 * 1024
 FILES_MAX = 100_000
-ARCHIVE = ".archive"
 
 _SQLITE = b"SQLite format 3\0"
-_OURS = (0x79616164).to_bytes(4, "big")
-"""Where SQLite keeps the number of a program, a store of ours has this."""
 
 
 def format_of(path: str) -> str:
@@ -57,7 +54,8 @@ def format_of(path: str) -> str:
             hint="If it is the file of an agent: --format agent-file",
         )
     if head.startswith(_SQLITE):
-        return "store" if head[68:72] == _OURS else "yaad"
+        # Where SQLite keeps the number of a program, a store of ours has this.
+        return "store" if head[68:72] == (0x79616164).to_bytes(4, "big") else "yaad"
     if path.endswith((".jsonl", ".ndjson")) or head.startswith(b'{"yaadwatch"'):
         return "jsonl"
     name = path.rpartition("/")[2].lower()
@@ -200,7 +198,7 @@ def _pages(folder: str, unread: "list[str]") -> "list[str]":
     """
     found: list[str] = []
     for above, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name[0] != "." or name == ARCHIVE)
+        folders[:] = sorted(name for name in folders if name[0] != "." or name == ".archive")
         for name in sorted(names):
             path = os.path.join(above, name)
             shown = os.path.relpath(path, folder)

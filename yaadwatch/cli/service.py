@@ -339,18 +339,7 @@ def stop(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
         terminal.line(f"No daemon is running.{more}")
 
 
-_STATES = {
-    "installed": "The service is installed",
-    "changed": "The service is brought up to date",
-    "unchanged": "The service is installed already",
-    "removed": "The service is removed",
-}
-_WOULD = {
-    "installed": "The service would be installed",
-    "changed": "The service would be brought up to date",
-    "unchanged": "The service is installed already; nothing would be written",
-    "removed": "The service would be removed",
-}
+_STATES = {"changed": "brought up to date", "unchanged": "installed already"}
 
 
 @prints(
@@ -428,6 +417,7 @@ def uninstall(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
 
 def _print_files(answer: "Answer", terminal: Terminal) -> None:
     by = f" ({answer['manager']})" if answer.get("manager") else ""
-    words = _WOULD if answer["dry_run"] else _STATES
-    terminal.line(styled(f"{words[answer['state']]}{by}", "bold"))
+    state, would = answer["state"], answer["dry_run"] and answer["state"] != "unchanged"
+    words = f"The service {'would be' if would else 'is'} {_STATES.get(state, state)}{by}"
+    terminal.line(styled(words, "bold"))
     print_file_changes(answer["files"], terminal, dry_run=answer["dry_run"])

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 FLAGS_MAX = 5
 """Flags shown by `status`; the others are counted."""
-ROWS_MAX = 8
-"""Projects shown, and agent files; of more, those first of which there is something to say."""
 REFRESH_S = 1.0
 """So often the state is asked for: a question costs the daemon about a millisecond."""
 
@@ -234,7 +232,7 @@ def _print_files(projects: "list[Row]", terminal: Terminal) -> None:
 def _first(rows: "list[T]", is_notable: "Callable[[T], object]") -> "tuple[list[T], list[T]]":
     """Return the rows that fit, in their order with notable rows preferred, and the rest."""
     ranked = sorted(range(len(rows)), key=lambda at: not is_notable(rows[at]))
-    shown = set(ranked[:ROWS_MAX])
+    shown = set(ranked[:8])
     return (
         [row for at, row in enumerate(rows) if at in shown],
         [row for at, row in enumerate(rows) if at not in shown],

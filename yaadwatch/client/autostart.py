@@ -22,7 +22,6 @@ from yaadwatch.client.presence import ask_to_start, daemon_holds_lock
 from yaadwatch.model.errors import Code, YaadError
 
 DAEMON = (sys.executable, "-I", "-m", "yaadwatch", "daemon")
-START_TIME_S = 15.0
 LOCK_IS_HELD = 4
 """Exit status of a daemon that found another running, which may have been ending."""
 LOG_BYTES_MAX = 256 * 1024
@@ -36,7 +35,7 @@ _PAUSE_S = 0.02
 def start(
     command: Sequence[str] = DAEMON,
     *,
-    time_s: float = START_TIME_S,
+    time_s: float = 15.0,
     on_wait: Callable[[int], object] | None = None,
 ) -> None:
     """Start the daemon and return when one answers: as a service if it is one, else by `command`.

@@ -436,7 +436,6 @@ SIGNS = (
 NAMED = ("AI_AGENT", "AGENT")
 """Variables that some agents set to their own name."""
 _UNSET = frozenset({"", "0", "false", "no"})
-_NAME_CHARS_MAX = 64
 
 
 def agent_of(environ: Mapping[str, str]) -> tuple[str, str] | None:
@@ -457,4 +456,4 @@ def agent_of(environ: Mapping[str, str]) -> tuple[str, str] | None:
 def _plain(given: str) -> str:
     """Return a name in the form of an agent's name."""
     name = "".join(one if one.isascii() and one.isalnum() else "-" for one in given).strip("-")
-    return name[:_NAME_CHARS_MAX].strip("-") or "agent"
+    return name[:64].strip("-") or "agent"

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     Payload = Mapping[str, Any]
 
 EVENTS = ("session-start", "prompt-submit", "post-tool-use", "session-end", "subagent-start")
-PATHS_MAX = 200
-"""Files reported for one tool call, at most."""
 
 _PATCHED = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
 
@@ -143,7 +141,7 @@ class Agent:
             message = f"the payload does not tell which file was changed: {missing}"
             raise WrongPayloadError(message) from None
         return list(dict.fromkeys(os.path.normpath(os.path.join(folder, one)) for one in found))[
-            :PATHS_MAX
+            :200
         ]
 
     def _files(self, payload: "Payload") -> list[str]:

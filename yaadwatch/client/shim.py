@@ -34,10 +34,6 @@ GREETING_TIME_S = 5.0
 """From connecting to the daemon's first line."""
 TRIES_MAX = 3
 """Connections that may break while a request waits; after that it is not asked again."""
-PAUSE_S = 5.0
-"""After no daemon could be had, we answer by ourselves for so long before we look again."""
-END_TIME_S = 10.0
-"""When the agent has closed its side, answers that are due are waited for this long."""
 LOOK_S = 2.0
 """Without a daemon, and with nothing to ask, we look for one so often to hear what is new."""
 
@@ -51,8 +47,6 @@ _UNDECIDED = (
 )
 
 
-ANSWER_TIME_S = 120.0
-"""Any other request, likewise."""
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 WIDE_READS = {
     "yaad_graph": ("traverse", "graph_stats", "export"),
@@ -97,7 +91,7 @@ class PendingRequest:
         self.tries = 0
         opens = self.method in {"initialize", "server/discover"}
         # A handshake is answered after this at the latest, by us if need be.
-        self.patience_s = 8.0 if opens else ANSWER_TIME_S
+        self.patience_s = 8.0 if opens else 120.0
         self.due_s = time.monotonic() + self.patience_s
 
     @property
@@ -272,7 +266,8 @@ class Shim:
     def _read_agent(self) -> None:
         chunk = read_some(lambda: os.read(_IN, _CHUNK))
         if chunk == b"":
-            self._ends_s = time.monotonic() + END_TIME_S
+            # Answers that are due are waited for this long.
+            self._ends_s = time.monotonic() + 10.0
         for line in lines_of(self._agent_rest, chunk or b""):
             if line.strip():
                 self._from_agent(line)
@@ -516,7 +511,8 @@ class Shim:
         if reason != self._reason:
             sys.stderr.write(f"yaadwatch: {reason}\n")
         self._reason = reason
-        self._alone_until_s = time.monotonic() + PAUSE_S
+        # For so long we answer by ourselves before we look again.
+        self._alone_until_s = time.monotonic() + 5.0
         for asked in list(self._pending.values()):
             self._answer_alone(asked, reason)
 

@@ -145,8 +145,6 @@ SERVER: Final = "yaad"
 """The name of our MCP server in every agent's settings."""
 TIME_S: Final = 5
 """The time limit of a hook in agents' settings. A hook takes 2 s; a waking machine more."""
-END_TIME_S: Final = 3
-"""Codex gives the end of a session no more."""
 
 _START, _TOUCHED, _END = "session-start", "post-tool-use", "session-end"
 
@@ -271,7 +269,8 @@ def _groups(
     """
     spots = []
     for event, name in hook_agents.AGENTS[agent].names.items():
-        time_s = END_TIME_S if event == _END else TIME_S
+        # Codex gives the end of a session no more than 3 s.
+        time_s = 3 if event == _END else TIME_S
         command = {"type": "command", **more, "command": program.line(event, agent)}
         group = {"hooks": [command | {"timeout": time_s * unit}]}
         value = ({"matcher": matcher} if event == _TOUCHED else {}) | group

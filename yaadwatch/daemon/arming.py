@@ -160,8 +160,6 @@ Mode = Literal["full", "poll", "off"]
 
 ANY: Final = "/"
 """Any name in a folder; no file can have this name."""
-EVERY: Final = "*"
-"""The last part of a path for every name in its folder."""
 ITSELF: Final = ""
 """The folder itself: it was deleted or moved."""
 BRANCH_FOLDERS_MAX: Final = 64
@@ -298,7 +296,7 @@ def _plan_files(tree: WatchedTree, folders: dict[Path, dict[str, Meaning]]) -> N
         for name, paths in below[folder].items():
             child = f"{folder}/{name}" if folder else name
             meaning = Meaning(paths=tuple(paths), shape=child in below)
-            known[ANY if name == EVERY else name] = meaning
+            known[ANY if name == "*" else name] = meaning
             if child in below:
                 places[child] = place / name
                 folders.setdefault(places[child], {})[ITSELF] = meaning

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger(__name__)
 
-_FLUSH_S: Final = 0.2
-"""A connection that the daemon ends has so long to deliver its last answers."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -137,7 +134,8 @@ class Connection:
             self._writer.write(frames.encode(frames.failure(None, frames.Stopping())))
         self._leave()
         self._writer.close()
-        asyncio.get_running_loop().call_later(_FLUSH_S, self.abort)
+        # It has so long to deliver its last answers.
+        asyncio.get_running_loop().call_later(0.2, self.abort)
 
     def abort(self) -> None:
         """End the connection now."""

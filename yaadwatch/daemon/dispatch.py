@@ -204,9 +204,6 @@ CAUSES: Final = frozenset(
 )
 """Operations about memories that may change agent files: a person hears which in the answer."""
 
-AT_ONCE: Final = frozenset({"health"})
-"""Verbs that look at nothing but memory: they are answered where they are heard."""
-
 
 def as_rpc(identity: int | str, found: "Answer | YaadError") -> bytes:
     """Return the line of our own protocol for what became of a request."""
@@ -261,7 +258,8 @@ class Dispatcher:
 
     def at_once(self, hello: Hello, request: Request) -> bytes | None:
         """Return the line that answers `request`, if that needs no thread."""
-        if request.operation.name not in AT_ONCE:
+        # It looks at nothing but memory, and is answered where it is heard.
+        if request.operation.name != "health":
             return None
         return self.run_verb(_call(request.project or hello.cwd, hello.agent, ""), request)
 

@@ -253,8 +253,6 @@ DISPLACED: Final = 4
 LOOKS_DISPLACED: Final = 2
 """So many looks in a row: one that starts beside us holds the lock until it has seen that we
 answer, and then ends."""
-LOOKS_SETTLED: Final = 120
-"""Ten minutes, before which memory is no reason: to begin again would hardly help."""
 BUSY_S: Final = 60.0
 """We wait so long for a moment in which nothing is being done; a disk may keep it from ending."""
 
@@ -312,9 +310,8 @@ class Renewal:
                 raise Fatal("its lock was deleted, and another daemon runs now", DISPLACED)
             if self._replaced():
                 why = "another version of the program was installed"
-            elif looks >= LOOKS_SETTLED and 0 < self._limit_mib < (
-                memory_mib := self._memory_mib()
-            ):
+            # Before ten minutes, memory is no reason: to begin again would hardly help.
+            elif looks >= 120 and 0 < self._limit_mib < (memory_mib := self._memory_mib()):
                 limit = f"{self._limit_mib} MiB (daemon.memory_mib)"
                 why = f"it takes {memory_mib:.0f} MiB, and its limit is {limit}"
             else:

@@ -22,7 +22,6 @@ TRIES_MAX: Final = 3
 """A memory that breaks the worker more often, alone, has no vector until the next start."""
 PAUSE_S: Final = 6.0
 """After what went wrong, unless something new comes; twice that each time, up to the limit."""
-PAUSE_S_MAX: Final = 600.0
 
 _log: Final = logging.getLogger(__name__)
 
@@ -63,7 +62,7 @@ class Filler:
                 what = f"Vectors are not made: {error.message}"
                 _log.warning("embedding.not_filled", extra={"error": error.message})
                 self._health.degraded(part, what, mend="yaadwatch embed status")
-                pause_s = min(self._pause_s * 2**failures, PAUSE_S_MAX)
+                pause_s = min(self._pause_s * 2**failures, 600.0)
                 try:
                     await asyncio.wait_for(self._news.wait(), pause_s)
                 except TimeoutError:

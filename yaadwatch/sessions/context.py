@@ -356,13 +356,7 @@ def _flagged_memory(
     )
 
 
-WHOLE: Final = Budget(tokens=2_000, chars=8_000)
-"""The budget of hooks when a session starts."""
-SHORT: Final = Budget(tokens=500, chars=2_000)
-"""The budget of hooks when a sub-agent starts."""
 FILES_MAX: Final = 400
-AGE_MAX_S: Final = 7 * 86_400.0
-"""Age at which a brief that was not prepared again is deleted, in seconds."""
 TRIES_MAX: Final = 3
 """Attempts to prepare a brief while other calls write to the store."""
 
@@ -385,7 +379,7 @@ def prepare(home: Home, project: str, worktree: int, *, force: bool = False) -> 
             root = str(space.root)
             for agent in sorted(places.agents_at(root) | {places.ANY_AGENT}):
                 _prepare(home, space, agent, force=force)
-        _delete_old(Path(places.prepared_briefs()), home.clock.now_ns() / 1e9 - AGE_MAX_S)
+        _delete_old(Path(places.prepared_briefs()), home.clock.now_ns() / 1e9 - 7 * 86_400.0)
     except (YaadError, OSError) as error:
         _log.info("brief.not_prepared", extra={"project": project, "error": str(error)})
 
@@ -415,7 +409,8 @@ def _prepare(home: Home, space: Space, agent: str, *, force: bool) -> None:
             home,
             space,
             "" if agent == places.ANY_AGENT else f"{AGENT}{agent}",
-            [WHOLE, SHORT],
+            # What hooks ask for at the start of a session, and of a sub-agent.
+            [Budget(tokens=2_000, chars=8_000), Budget(tokens=500, chars=2_000)],
             session="",
             checked=True,
         )

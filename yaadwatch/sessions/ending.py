@@ -45,8 +45,6 @@ from yaadwatch.workspace.stores import answers
 from yaadwatch.workspace.workspace import Call, Home, Space
 
 FILES_KEPT = 200
-READ_MAX = 60
-"""Changed files that are read for added words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +109,7 @@ def used(
 def _written(space: Space, session: Session, paths: Iterable[str]) -> frozenset[str]:
     """Return the words that were added to files since the start of a session."""
     found: set[str] = set()
-    for path in list(paths)[:READ_MAX]:
+    for path in list(paths)[:60]:
         data = files.observe(space.root, path, bytes_max=FILE_BYTES_MAX, now_ns=0).data
         if data is None or b"\0" in data:
             continue

@@ -11,7 +11,6 @@ from collections.abc import Callable, Hashable
 from datetime import UTC, datetime, timedelta
 from typing import Final, Generic, TypeVar
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RANDOM_BITS: Final = 74
 """Random bits of a UUIDv7: all but 48 bits of milliseconds, version and variant."""
 
@@ -25,7 +24,7 @@ class Clock:
 
     def now(self) -> datetime:
         """Return the time in UTC, aware, cut to milliseconds, as in stores and answers."""
-        return _EPOCH + timedelta(milliseconds=self.now_ns() // 1_000_000)
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=self.now_ns() // 1_000_000)
 
     def now_ns(self) -> int:
         """Return the time as Unix nanoseconds, to compare with those of files."""

@@ -20,8 +20,6 @@ from yaadwatch.system.files import ABSENT, observe, signature_of
 DEFAULT: Final = "default"
 PREFIX: Final = "YAAD_"
 """What the names of variables begin with that set something."""
-_NO_SETTINGS: Final = frozenset({"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"})
-"""Where everything is; and two that the tests read."""
 OF_PROJECTS: Final = ("memory.half_life_days", "memory.half_lives", "store.budget_mib")
 """Settings allowed in a project's own file: it is untrusted, and affects only that project."""
 FILE: Final = "config.toml"
@@ -100,7 +98,7 @@ def _loaded(rows: Iterable[tuple[str, object]], path: Path, environ: Mapping[str
         if name in variables:
             key = variables[name]
             given.append((key, _written(environ[name], settings, key), name, name))
-        elif name.startswith(PREFIX) and name not in _NO_SETTINGS:
+        elif name.startswith(PREFIX) and name not in {"YAAD_HOME", "YAAD_REQUIRE", "YAAD_SOAK"}:
             warnings.append(f"{name} is not a setting.{_nearest_variable(name, variables)}")
     for key, value, source, where in given:
         if key not in sources:

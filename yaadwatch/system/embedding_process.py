@@ -30,7 +30,6 @@ LINE_BYTES_MAX: Final = 1024 * 1024
 
 State = Literal["cold", "starting", "warm", "broken"]
 
-PAUSE_S_MAX: Final = 600.0
 _PASSED_ON: Final = ("HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
 _SETTINGS: Final = {
     "HF_HUB_OFFLINE": "1",
@@ -279,7 +278,7 @@ class Worker:
             self._process, self._thread = None, None
             self._why = why
             if why and not self._closed:
-                pause_s = min(5.0 * 2**self._failures, PAUSE_S_MAX)
+                pause_s = min(5.0 * 2**self._failures, 600.0)
                 self._failures += 1
                 self._state = "broken"
                 self._not_before_s = self._clock.monotonic_s() + pause_s

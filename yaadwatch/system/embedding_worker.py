@@ -89,10 +89,6 @@ def _space(source: Source, weights: Path) -> str:
     return f"{Path(source.name).name[:64]}-{digest[:12]}"
 
 
-TOKENS_MAX = 256
-"""Of a text; what comes after does not count. What all-MiniLM-L6-v2 was trained to read."""
-
-
 class Onnx:
     """Embeds one text at a time, which costs least: nothing is padded."""
 
@@ -115,7 +111,8 @@ class Onnx:
             said = gzip.decompress(said)
         self._tokenizer = Tokenizer.from_buffer(said)
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(TOKENS_MAX)
+        # What comes after does not count; all-MiniLM-L6-v2 was trained to read so much.
+        self._tokenizer.enable_truncation(256)
         self.weights = Path(source.model)
 
     def embed(self, text: str) -> Any:

@@ -31,7 +31,6 @@ UNBELIEVED: Final = ""
 
 _NOT_PLAIN: Final = re.compile(r"\0|(?:\A|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
 _SECOND_NS: Final = 1_000_000_000
-_CHUNK_BYTES: Final = 1024 * 1024
 _FOLDER_FLAGS: Final = (
     getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 )
@@ -346,7 +345,7 @@ def _read(descriptor: int, bytes_max: int) -> bytes:
     """Return at most one byte more than `bytes_max`."""
     chunks = []
     left = bytes_max + 1
-    while left > 0 and (chunk := os.read(descriptor, min(left, _CHUNK_BYTES))):
+    while left > 0 and (chunk := os.read(descriptor, min(left, 1024 * 1024))):
         chunks.append(chunk)
         left -= len(chunk)
     return b"".join(chunks)
@@ -427,7 +426,6 @@ _NETWORK_FILE_SYSTEMS: Final = frozenset({
 # fmt: on
 """Kinds that other machines may write to, or a host around this one; 'fuse.' is cut off first."""
 
-_TABLE: Final = Path("/proc/self/mounts")
 _ESCAPE: Final = re.compile(rb"\\([0-7]{3})")
 
 _Mounts = tuple[tuple[str, str], ...]
@@ -497,7 +495,7 @@ def _is_network_kind(kind: str) -> bool:
 def _mounts() -> _Mounts:
     if sys.platform == "linux":
         try:
-            return _parsed(_TABLE.read_bytes())
+            return _parsed(Path("/proc/self/mounts").read_bytes())
         except OSError:  # no /proc here
             return ()
     import psutil
