@@ -19,7 +19,6 @@ from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.files import private_folder
 
-_FIRST_DESCRIPTOR: Final = 3
 _OURS: Final = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID", "WATCHDOG_USEC")
 
 
@@ -62,51 +61,37 @@ def take_over(environ: MutableMapping[str, str]) -> Manager:
     """Return what the manager handed over; nothing of it is left for children to find.
 
     Raises:
-        YaadError: BAD_REQUEST when what was handed over is no Unix socket that listens.
+        YaadError: BAD_REQUEST when what was handed over is not one Unix socket that listens.
     """
     said = {name: environ.pop(name, "") for name in _OURS}
     address = environ.pop("NOTIFY_SOCKET", "")
     own = str(os.getpid())
-    listening = None
-    if said["LISTEN_PID"] == own:
-        listening = _listening(_whole(said["LISTEN_FDS"], 64))
-    watchdog_us = _whole(said["WATCHDOG_USEC"], None) if said["WATCHDOG_PID"] in {"", own} else 0
+    count = _whole(said["LISTEN_FDS"]) if said["LISTEN_PID"] == own else 0
+    watchdog_us = _whole(said["WATCHDOG_USEC"]) if said["WATCHDOG_PID"] in {"", own} else 0
     return Manager(
-        listening=listening,
+        listening=_listening(count) if count else None,
         address=address,
         watchdog_s=watchdog_us / 1e6 if watchdog_us else None,
     )
 
 
-def _whole(text: str, most: int | None) -> int:
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
-    return number if most is None else min(number, most)
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
 
 
-def _listening(count: int) -> socket.socket | None:
-    """Return the one socket among those handed over that we can listen on; close the others."""
-    found: socket.socket | None = None
-    for descriptor in range(_FIRST_DESCRIPTOR, _FIRST_DESCRIPTOR + count):
-        try:
-            given = socket.socket(fileno=descriptor)
-        except OSError as error:
-            raise _odd(f"descriptor {descriptor} is no socket ({error.strerror})") from error
-        given.set_inheritable(False)
-        if found is None and _listens(given):
-            found = given
-        else:
-            given.close()
-    if count and found is None:
-        raise _odd("none of them is a Unix stream socket that listens")
-    return found
-
-
-def _listens(given: socket.socket) -> bool:
-    return (
-        given.family == socket.AF_UNIX
-        and given.type == socket.SOCK_STREAM
-        and bool(given.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
-    )
+def _listening(count: int) -> socket.socket:
+    """Return the socket that was handed over, as descriptor 3."""
+    if count > 1:
+        raise _odd(f"there are {count}, and one is wanted")
+    try:
+        given = socket.socket(fileno=3)
+    except OSError as error:
+        raise _odd(f"descriptor 3 is no socket ({error.strerror})") from error
+    given.set_inheritable(False)
+    is_stream = given.family == socket.AF_UNIX and given.type == socket.SOCK_STREAM
+    if not is_stream or not given.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        raise _odd("it is no Unix stream socket that listens")
+    return given
 
 
 def _odd(why: str) -> YaadError:

@@ -75,15 +75,11 @@ def test_what_is_meant_for_another_process_is_left_alone(listening):
     assert handed(listening, pid="1")["path"] is None
 
 
-def test_of_several_the_one_that_listens_is_taken(listening, tmp_path):
-    with socket.socket(socket.AF_UNIX) as idle:
-        assert handed(idle, listening)["path"] == str(tmp_path / "sock")
-
-
-def test_what_cannot_be_used_is_told_with_the_way_to_mend_it(tmp_path):
+def test_what_cannot_be_used_is_told_with_the_way_to_mend_it(tmp_path, listening):
     with socket.socket(socket.AF_INET) as other, open(tmp_path / "file", "wb") as file:
-        assert "none of them is a Unix stream socket" in handed(other)["error"]
+        assert "it is no Unix stream socket" in handed(other)["error"]
         assert "descriptor 3 is no socket" in handed(file)["error"]
+        assert "there are 2, and one is wanted" in handed(listening, other)["error"]
         assert "Write the units again: yaadwatch install" in handed(file)["hint"]
 
 
