@@ -105,27 +105,22 @@ class Shelves:
             raise
 
     def _named(self, fragment: str) -> LocatedMemory:
-        if self.project is None:
+        nowhere = self.unwatched
+        if self.project is not None:
+            stores = "of this project, and none of your own,"
             try:
-                return LocatedMemory(shelf=self.own, id=find_node(self.own.db, fragment))
+                found = find_node(self.project.db, fragment, stores)
+                return LocatedMemory(shelf=self.project, id=found)
             except YaadError as error:
-                if error.code is not Code.NOT_FOUND or self.unwatched is None:
+                if error.code is Code.CONFLICT:
                     raise
-                raise self.unwatched from None
+                nowhere = error
         try:
-            return LocatedMemory(
-                shelf=self.project,
-                id=find_node(self.project.db, fragment, "of this project, and none of your own,"),
-            )
-        except YaadError as nowhere:
-            if nowhere.code is Code.CONFLICT:
+            return LocatedMemory(shelf=self.own, id=find_node(self.own.db, fragment))
+        except YaadError as error:
+            if error.code is not Code.NOT_FOUND or nowhere is None:
                 raise
-            try:
-                return LocatedMemory(shelf=self.own, id=find_node(self.own.db, fragment))
-            except YaadError as error:
-                if error.code is not Code.NOT_FOUND:
-                    raise
-                raise nowhere from None
+            raise nowhere from None
 
     def there(self, named: str) -> LocatedMemory | None:
         """Return the memory to delete by this name; None when there is none.
