@@ -438,6 +438,7 @@ def test_it_imports_the_standard_library_and_next_to_nothing_else():
 
     light = {
         "yaadwatch.client.connection.DaemonUnresponsive",
+        "yaadwatch.client.connection.hello",
         "yaadwatch.client.connection.reach_daemon",
         "yaadwatch.model.errors.YaadError",
     }

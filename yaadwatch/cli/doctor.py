@@ -22,7 +22,7 @@ from yaadwatch.cli.commands import prints
 from yaadwatch.cli.terminal import Terminal, count, styled
 from yaadwatch.client import hook_log
 from yaadwatch.client.connection import DaemonNotRunning
-from yaadwatch.client.presence import daemon_holds_lock, is_suspended
+from yaadwatch.client.presence import daemon_holds_lock, suspended
 from yaadwatch.connect import connect
 from yaadwatch.db import checks, migrations
 from yaadwatch.install.plans import service_state
@@ -235,8 +235,8 @@ def _daemon(ask: Ask) -> DaemonFacts:
             return DaemonFacts(state="absent", said=_last_words())
         if not_running or error.code is Code.TIMEOUT:
             pid = places.announced_pid()
-            suspended = pid is not None and is_suspended(pid)
-            return DaemonFacts(state="silent", pid=pid, is_suspended=suspended)
+            is_suspended = pid is not None and pid == suspended()
+            return DaemonFacts(state="silent", pid=pid, is_suspended=is_suspended)
         return DaemonFacts(state="odd", said=f"{error.message} {error.hint}".strip())
     except (KeyError, TypeError, AttributeError):
         return DaemonFacts(state="odd", said="What the daemon says of itself makes no sense here.")

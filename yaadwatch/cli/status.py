@@ -103,11 +103,10 @@ def _ask(client: "Client") -> "Row":
 
 def _without_daemon() -> "Row":
     """Return the part of the status that needs no daemon, in the same shape."""
-    from yaadwatch.client.presence import daemon_holds_lock, holder, is_suspended
-    from yaadwatch.places import announced_pid
+    from yaadwatch.client.presence import daemon_holds_lock, holder, suspended
 
-    holds_lock, pid = daemon_holds_lock(), announced_pid()
-    if holds_lock and pid is not None and is_suspended(pid):
+    holds_lock, pid = daemon_holds_lock(), suspended()
+    if pid is not None:
         what = f"Process {pid} is the daemon, and is suspended: nothing is watched."
         mend = f"kill -CONT {pid} (after Ctrl-Z: fg in its terminal)"
     elif holds_lock:

@@ -242,14 +242,7 @@ class Client:
 
     def _greet(self, connected: socket.socket) -> None:
         self._socket = connected
-        hello = {
-            "protocol": places.PROTOCOL,
-            "client": f"yaadwatch/{places.VERSION}",
-            "cwd": self._cwd,
-            "agent": self._agent,
-            "speaks": "rpc",
-        }
-        _send(connected, hello)
+        _send(connected, hello("yaadwatch", self._cwd, self._agent))
         greeting = self._next(connected, _HELLO, GREETING_TIME_S)
         if "error" in greeting:
             raise to_error(greeting["error"])
@@ -291,10 +284,21 @@ class Client:
             raise _nonsense(operation) from None
 
 
-def _suspended() -> int | None:
-    from yaadwatch.client.presence import suspended_now
+def hello(client: str, folder: str, agent: str | None, speaks: str = "rpc") -> dict[str, object]:
+    """Return the first line of a connection: who asks, and from which folder."""
+    return {
+        "protocol": places.PROTOCOL,
+        "client": f"{client}/{places.VERSION}",
+        "cwd": folder,
+        "agent": agent,
+        "speaks": speaks,
+    }
 
-    return suspended_now()
+
+def _suspended() -> int | None:
+    from yaadwatch.client.presence import suspended
+
+    return suspended()
 
 
 def _not_answered(operation: str, waited_s: float, suspended: int | None) -> YaadError:

@@ -21,7 +21,7 @@ if not __package__:  # run as a file
 
 from yaadwatch import places
 from yaadwatch.api.frames import encode
-from yaadwatch.client.connection import reach_daemon
+from yaadwatch.client.connection import hello, reach_daemon
 from yaadwatch.client.hook_agents import (
     AGENTS,
     EVENTS,
@@ -355,19 +355,12 @@ def _ask(
     daemon = reach_daemon()
     if daemon is None:
         raise NoAnswerError("no daemon is running; start it: yaadwatch start")
-    hello = {
-        "protocol": places.PROTOCOL,
-        "client": f"yaadwatch-hook/{places.VERSION}",
-        "cwd": folder,
-        "agent": agent,
-        "speaks": "rpc",
-    }
     frames = [
         {"jsonrpc": "2.0", "id": number, "method": method, "params": fields}
         for number, (method, fields, _) in enumerate(requests, start=1)
     ]
     daemon.setblocking(True)
-    daemon.sendall(b"".join(map(encode, [hello, *frames])))
+    daemon.sendall(b"".join(map(encode, [hello("yaadwatch-hook", folder, agent), *frames])))
     said = bytearray()
     while said.count(b"\n") < 1 + len(frames):
         chunk = daemon.recv(65536)

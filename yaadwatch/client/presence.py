@@ -57,19 +57,20 @@ def _holds_lock(pid: int) -> bool:
     )
 
 
-def is_suspended(pid: int) -> bool:
-    """Return whether the daemon is, by Ctrl-Z or `kill -STOP`.
+def suspended() -> int | None:
+    """Return the pid of the daemon when it is suspended now, by Ctrl-Z or `kill -STOP`.
 
-    False where it is not seen: it is gone, this is not Linux, or `pid` is another process here, as
-    it is when the daemon runs in a container.
+    None where that is not seen: it is gone, this is not Linux, or its pid is that of another
+    process here, as it is when the daemon runs in a container.
     """
+    pid = places.announced_pid()
     try:
-        if not _holds_lock(pid):
-            return False
+        if pid is None or not _holds_lock(pid):
+            return None
         with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123
-            return stream.read().rpartition(b")")[2].split()[0] == b"T"
+            return pid if stream.read().rpartition(b")")[2].split()[0] == b"T" else None
     except (OSError, IndexError, ValueError):
-        return False
+        return None
 
 
 def holder(pid: int | None = None) -> tuple[str, str]:
@@ -81,7 +82,7 @@ def holder(pid: int | None = None) -> tuple[str, str]:
         pid: as its file said before; else what it says now.
     """
     pid = places.announced_pid() if pid is None else pid
-    if pid is not None and is_suspended(pid):
+    if pid is not None and pid == suspended():
         return f"Process {pid}, which is suspended,", f"kill {pid}; kill -CONT {pid}"
     if pid is not None:
         return f"Process {pid}", f"kill {pid}"
@@ -117,12 +118,6 @@ def wait_for_exit(seconds: float) -> bool:
             return False
         time.sleep(_PAUSE_S)
     return True
-
-
-def suspended_now() -> int | None:
-    """Return the pid of the daemon when it is suspended at this moment, else None."""
-    pid = places.announced_pid() if daemon_holds_lock() else None
-    return pid if pid is not None and is_suspended(pid) else None
 
 
 SERVICE = "yaadwatch.service"

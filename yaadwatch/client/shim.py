@@ -17,7 +17,7 @@ if not __package__:  # run as a file
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))  # noqa: PTH100, PTH120
 
 from yaadwatch import places
-from yaadwatch.client.connection import DaemonUnresponsive, reach_daemon
+from yaadwatch.client.connection import DaemonUnresponsive, hello, reach_daemon
 from yaadwatch.model.errors import YaadError
 
 TYPE_CHECKING = False
@@ -187,13 +187,7 @@ class Shim:
     """
 
     def __init__(self, folder: str, agent: str | None) -> None:
-        self._hello = {
-            "protocol": places.PROTOCOL,
-            "client": f"yaadwatch-mcp/{places.VERSION}",
-            "cwd": folder,
-            "agent": agent,
-            "speaks": "mcp",
-        }
+        self._hello = hello("yaadwatch-mcp", folder, agent, "mcp")
         self._agent_rest = bytearray()
         self._ends_s: float | None = None
         self._pending: dict[int | str, PendingRequest] = {}
