@@ -35,20 +35,28 @@ def stored(shop):
     return {file.name: file.read_bytes() for file in files if not file.name.endswith("-shm")}
 
 
-@pytest.mark.parametrize("path", [None, "/nowhere"], ids=["with git", "without git"])
-def test_reads_are_answered_from_the_stores_and_change_nothing_there(machine, alone, path):
-    before = stored(alone)
-    env = {} if path is None else {"PATH": path}
+def said(*line):
+    """Return the status, the output and the messages of a command that is run in this process."""
+    terminal = Terminal(io.StringIO(), io.StringIO())
+    status = run(list(line), terminal)
+    return status, terminal.out.getvalue(), terminal.err.getvalue()
 
-    reads = ["stale"], ["list"], ["sessions"], ["tasks"], ["impact", "."]
-    for command in (["recall", QUESTION], *reads):
-        ran = machine.run(*command, "--json", cwd=alone.root, env=env)
-        assert ran.status in {0, 1}, (command, ran)
-        assert ran.json["offline"] is True
-        assert "No daemon can be started" in ran.err
-    (flag,) = machine.run("stale", "--json", cwd=alone.root, env=env).json["stale"]
-    shown = machine.run("show", flag["id"], cwd=alone.root, env=env)
-    assert flag["text"] in shown.out
+
+@pytest.mark.parametrize("path", [None, "/nowhere"], ids=["with git", "without git"])
+def test_reads_are_answered_from_the_stores_and_change_nothing_there(alone, path, monkeypatch):
+    before = stored(alone)
+    with monkeypatch.context() as patch:
+        patch.chdir(alone.root)
+        if path is not None:
+            patch.setenv("PATH", path)
+        reads = [] if path else [["list"], ["sessions"], ["tasks"], ["impact", "."]]
+        for command in (["recall", QUESTION], *reads, ["stale"]):
+            status, out, err = said(*command, "--json")
+            assert status in {0, 1}, (command, out, err)
+            assert json.loads(out)["offline"] is True
+            assert "No daemon can be started" in err
+        (flag,) = json.loads(out)["stale"]
+        assert flag["text"] in said("show", flag["id"])[1]
 
     assert stored(alone) == before
 
@@ -122,37 +130,25 @@ def test_settings_that_are_no_toml_are_told_and_what_is_stored_is_read(machine, 
     assert "config.toml is not TOML" in ran.err
 
 
-def test_a_read_makes_no_copy_of_a_store(machine, alone):
-    temporary = machine.folder / "tmp"
+def test_what_is_read_is_what_was_stored_and_no_copy_of_it_is_made(machine, alone):
+    """Also in a work tree that the daemon never saw; no file is compared."""
+    temporary, further = machine.folder / "tmp", machine.folder / "further"
     temporary.mkdir()
+    env = {"TMPDIR": str(temporary)}
     before = sorted(places.data_folder().rglob("*.db"))
+    alone.git("worktree", "add", "-q", "--detach", str(further))
+    alone.edit(1, 7)
 
-    ran = machine.run("recall", QUESTION, "--json", cwd=alone.root, env={"TMPDIR": str(temporary)})
+    recalled = machine.run("recall", QUESTION, "--json", cwd=further, env=env)
+    stale = machine.run("stale", "--json", cwd=alone.root, env=env)
 
-    assert ran.json["results"]
+    assert (recalled.status, recalled.json["offline"]) == (0, True)
+    assert recalled.json["results"]
+    assert len(stale.json["stale"]) == 1
+    assert stale.json["unchecked"] == "without the daemon the files were not compared"
     assert sorted(places.data_folder().rglob("*.db")) == before
     assert not (places.data_folder() / "spool").exists()
     assert list(temporary.iterdir()) == []
-
-
-def test_stale_without_a_daemon_lists_stored_flags_and_says_that_no_file_was_compared(
-    machine, alone
-):
-    alone.edit(1, 7)
-
-    ran = machine.run("stale", "--json", cwd=alone.root)
-
-    assert len(ran.json["stale"]) == 1
-    assert ran.json["unchecked"] == "without the daemon the files were not compared"
-
-
-def test_a_work_tree_that_the_daemon_never_saw_is_answered_from_the_stores(machine, alone):
-    alone.git("worktree", "add", "-q", "--detach", str(machine.folder / "further"))
-
-    ran = machine.run("recall", QUESTION, "--json", cwd=machine.folder / "further")
-
-    assert (ran.status, ran.json["offline"]) == (0, True)
-    assert ran.json["results"]
 
 
 def test_what_went_wrong_is_told_without_secrets_and_in_our_words(machine, alone):
