@@ -23,6 +23,13 @@ _PAIRS_MAX = 4_096
 """Of more pairs of equal files than these git's own are taken."""
 _CLEAR = 0.25
 """By how much the best place of a file must be more like its path than the next best."""
+_EMPTY = frozenset(
+    (
+        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+        "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+    )
+)
+"""Git's ids of the empty file."""
 _COMMON_NAMES = frozenset(
     ("__init__", "index", "main", "mod", "lib", "readme", "license", "dockerfile", "makefile")
 )
@@ -133,11 +140,23 @@ def rematched(changes: Sequence[Change]) -> list[Change]:
     """Return the changes between two commits, keeping only renames that agree with the paths.
 
     Where several equal files were renamed and their paths do not identify the pairs, they count as
-    removed and added.
+    removed and added; so does an empty file that only its content was paired by.
     """
     if not any(_is_rename(one) for one in changes):
         return list(changes)
-    return _by_name(_by_path(list(changes)))
+    return _without_empty(_by_name(_by_path(list(changes))))
+
+
+def _without_empty(changes: list[Change]) -> list[Change]:
+    """Return the changes; an empty file was renamed only where it is called as before."""
+    put: list[Change] = []
+    for one in changes:
+        by_content = _is_rename(one) and one.new_blob in _EMPTY
+        if by_content and _name(one.old) != _name(one.new):
+            put += (one._replace(new=None, new_blob=""), one._replace(old=None, old_blob=""))
+        else:
+            put.append(one)
+    return put
 
 
 def _is_rename(change: Change) -> bool:

@@ -230,12 +230,26 @@ def _changed(
         if after is None:
             continue
         if departure is None and before is not None and before != after:
+            if _was_so(anchor, history, commit_id, path, after):
+                continue  # it is of a branch that was merged, and has not what is anchored
             name, place = anchor.name, as_name(path)
             done = f"removed {name} from {place}"
             if after:
                 done = f"changed {name} in {place}" if before else f"added {name} to {place}"
             yield Step(path=path, commit=commit, summary=done if name else f"changed {place}")
         before = after
+
+
+def _was_so(anchor: Anchor, history: History, commit: str, path: str, state: str) -> bool:
+    """Return whether the parent of a commit has the same state of what is anchored."""
+    parent = history.commit_named(f"{commit}^")
+    if parent is None:
+        return False
+    return (
+        not state
+        if history.blob_at(parent, path) is None
+        else (_state_at(anchor, history, parent, path) == state)
+    )
 
 
 def _of_submodule(module: str, history: History, since: str, until: str) -> Iterator[Step]:

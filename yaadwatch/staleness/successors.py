@@ -201,8 +201,11 @@ def _of_same_name(path: str, added: Collection[str]) -> Successor | None:
     if not found:
         return None
     near = max(found, key=lambda new: (_common(path, new), new))
+    if not _common(path, near) and name.partition(".")[0] in _PACKAGES:
+        return None
     is_alone = len(found) == 1
-    return Successor(near, sure=is_alone and (_common(path, near) > 0 or _is_distinctive(path)))
+    is_called = name.partition(".")[0] not in _PACKAGES and _common(path, near) > 0
+    return Successor(near, sure=is_alone and (is_called or _is_distinctive(path)))
 
 
 def _folder_of_same_name(

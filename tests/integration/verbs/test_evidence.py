@@ -199,3 +199,19 @@ def test_where_git_has_lost_what_was_committed_it_is_not_known_whether_it_is_com
 
     assert told["uncommitted"] is True
     assert told["evidence"][0]["summary"].endswith("is now 5 (uncommitted)")
+
+
+def test_commit_of_a_merged_branch_removed_nothing_that_it_never_had(repo):
+    repo.git("switch", "-qc", "feat")
+    repo.commit(
+        "rows", {"src/rows.py": "def load_rows(a):\n    x = a + 1\n    return [x, x * 2]\n"}
+    )
+    memory = repo.remember("`load_rows` is in src/rows.py")
+    repo.git("switch", "-q", "main")
+    repo.commit("other rows", {"src/rows.py": "x = 1\n"})
+    repo.git("merge", "-q", "-X", "ours", "--no-edit", "feat")
+
+    found = repo.flag_of(memory)
+
+    assert found["verdict"] == "gone"
+    assert [row["commit"] for row in found["evidence"]] == [None]

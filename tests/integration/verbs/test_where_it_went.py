@@ -382,3 +382,33 @@ class TestRefusals:
         )
 
         assert "No named file defines nowhere_at_all" in error.message
+
+
+class TestNamesThatSayNothing:
+    def test_one_empty_file_is_not_where_another_went(self, repo):
+        repo.commit("cart", {"src/cart/marker.txt": "", "src/cart/rows.py": "rows = 1\n" * 9})
+        memory = repo.remember("The marker is src/cart/marker.txt")
+        repo.git("rm", "-q", "src/cart/marker.txt")
+        repo.commit("other", {"lib/other/__init__.py": ""})
+
+        found = repo.flag_of(memory)
+
+        assert found["verdict"] == "gone"
+        assert [row["summary"] for row in found["evidence"]] == ["removed src/cart/marker.txt"]
+
+    def test_empty_file_is_followed_by_its_name(self, repo):
+        repo.commit("marker", {"src/cart/py.typed": ""})
+        memory = repo.remember("The marker is src/cart/py.typed")
+        repo.move("src/cart/py.typed", "lib/py.typed")
+        repo.commit("moved")
+
+        assert repo.flag_of(memory)["suggestion"]["path"] == "lib/py.typed"
+
+    @pytest.mark.parametrize("name", ["index.ts", "mod.rs", "__init__.py", "main.go"])
+    def test_first_file_of_another_folder_is_not_where_one_went(self, repo, name):
+        repo.commit("cart", {f"src/cart/{name}": "one two three\n" * 9})
+        memory = repo.remember(f"Carts begin in src/cart/{name}")
+        repo.git("rm", "-q", f"src/cart/{name}")
+        repo.commit("orders", {f"src/orders/{name}": "four five six\n" * 9})
+
+        assert repo.verdict(memory) == "gone"
