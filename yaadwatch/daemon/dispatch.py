@@ -195,7 +195,7 @@ VERBS: Final[Mapping[str, Late]] = {
 }
 """Without `subscribe` and `shutdown`, which the server answers with what the daemon handed it."""
 
-CAUSES: Final = frozenset(
+MAY_CHANGE_FILES: Final = frozenset(
     {
         *("remember", "forget", "erase", "restore", "confirm", "update", "reanchor", "pin"),
         *("unpin", "link", "unlink", "close_link", "inject", "delete_node", "delete_edge"),
@@ -381,8 +381,8 @@ class Dispatcher:
         name = request.operation.name
         try:
             do = verb or self._verbs[name]
-            if name in CAUSES and call.origin == PERSON and isinstance(do, Late):
-                do = partial(_announcing, do)
+            if name in MAY_CHANGE_FILES and call.origin == PERSON and isinstance(do, Late):
+                do = partial(_and_sync, do)
             if "[masked:" in str(call.folder):
                 call = self._home.unmasked(call)
             ask = (request.message,) if request.message.FIELDS else ()
@@ -414,8 +414,8 @@ class Dispatcher:
         return masked
 
 
-def _announcing(do: Verb, home: Home, call: Call, *ask: Message) -> Answer:
-    """Return a verb's answer with the agent files it changed."""
+def _and_sync(do: Verb, home: Home, call: Call, *ask: Message) -> Answer:
+    """Run a verb, then sync the agent files; return its answer with those that were written."""
     # Loads what syncs agent files, which most daemons that are just asked something never need.
     from yaadwatch.sync.tree import sync_for_command
 
