@@ -26,7 +26,7 @@ from yaadwatch.model.projects import Checkout
 from yaadwatch.text import words
 from yaadwatch.text.quoting import quoted
 from yaadwatch.workspace.lookup import Shelf
-from yaadwatch.workspace.workspace import AGENT, Home
+from yaadwatch.workspace.workspace import Home
 
 
 def reopen_superseded(conn: Connection, node: str, now: datetime, *, actor: str) -> None:
@@ -45,7 +45,7 @@ def reopen_superseded(conn: Connection, node: str, now: datetime, *, actor: str)
     if not edges.is_superseded(conn, node):
         return
     away = visibility.hidden(conn)
-    if not is_person(actor):
+    if not memory_visibility.is_persons(actor):
         later = edges.successors(conn, [node]).get(node, set())
         if fulltext.persons(conn, later):
             return
@@ -64,12 +64,7 @@ def may_supersede(conn: Connection, new: str, old: str, *, actor: str) -> bool:
     An agent does not choose between two statements of a person, and its own memory supersedes a
     person's only after a person states it.
     """
-    return is_person(actor) or len(fulltext.persons(conn, [new, old])) < 2
-
-
-def is_person(actor: str) -> bool:
-    """Return whether the actor is a person, by a command or in a file of theirs."""
-    return not actor.startswith((AGENT, "import"))
+    return memory_visibility.is_persons(actor) or len(fulltext.persons(conn, [new, old])) < 2
 
 
 def here(
@@ -150,7 +145,7 @@ def note_superseded(
     new = nodes.get(conn, node_id)
     if new is None:
         return
-    by_person = is_person(actor)
+    by_person = memory_visibility.is_persons(actor)
     vouched = by_person and not fulltext.persons(conn, [new.id])
     is_rule = (
         not keeps_tier

@@ -24,7 +24,7 @@ from yaadwatch.memory.contradictions import (
     stores,
 )
 from yaadwatch.memory.flags import said_places
-from yaadwatch.memory.visibility import view_of
+from yaadwatch.memory.visibility import is_persons, view_of
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import Event, instant
@@ -372,14 +372,14 @@ def _refuse_persons(
     Raises:
         YaadError: REFUSED.
     """
-    if changes.is_person(decided.actor):
+    if is_persons(decided.actor):
         return
     persons = fulltext.persons(conn, [side.node.id for side in one.sides])
     if decided.kept is not None and decided.kept.id in persons:
         return
     for side in losing:
         source = side.claim.source
-        if side.node.id in persons if source == db_claims.TEXT else changes.is_person(source):
+        if side.node.id in persons if source == db_claims.TEXT else is_persons(source):
             raise YaadError(
                 Code.REFUSED,
                 f'A person said "{side.node.summary}" ({short_id(side.node.id)}), and only a '

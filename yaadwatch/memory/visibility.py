@@ -26,7 +26,7 @@ from yaadwatch.repo.layout import Head
 from yaadwatch.text import privacy
 from yaadwatch.text.quoting import day, words_hash
 from yaadwatch.workspace.lookup import Shelf
-from yaadwatch.workspace.workspace import Home, Space
+from yaadwatch.workspace.workspace import PERSON, Home, Space
 
 Work = tuple[str | None, str, int]
 """A work tree path (None without one), a branch, and the memories about work there."""
@@ -123,7 +123,8 @@ Elsewhere = Mapping[str, Dismissal]
 DISMISS: Final = "dismiss"
 DISMISSED: Final = "dismissed"
 FORGOT: Final = "forgot"
-_DELETED: Final = "deleted from "
+DELETED: Final = "deleted from "
+"""Begins the archive reason of a memory whose last place in an agent file is gone."""
 
 
 def note_dismissed(conn: Connection, node: Node, now: datetime, *, actor: str, reason: str) -> None:
@@ -132,7 +133,7 @@ def note_dismissed(conn: Connection, node: Node, now: datetime, *, actor: str, r
     """
     if not is_persons(actor) or node.kind in ("session", "task"):
         return
-    how = reason if reason == DISMISSED or reason.startswith(_DELETED) else FORGOT
+    how = reason if reason == DISMISSED or reason.startswith(DELETED) else FORGOT
     put_words_dismissed(conn, node, now, how=how)
 
 
@@ -155,7 +156,7 @@ def lift_words_dismissed(conn: Connection, texts: Iterable[str], *, actor: str) 
 
 def is_persons(actor: str) -> bool:
     """Return whether a person made a change, rather than an agent, an import or a job."""
-    return actor == "cli" or actor.startswith("file:")
+    return actor == PERSON or actor.startswith("file:")
 
 
 def refuse_agent(conn: Connection, node: Node, *, actor: str, change: str) -> None:
@@ -243,7 +244,7 @@ def refuse(conn: Connection, text: str, *, actor: str, elsewhere: Elsewhere | No
 
 def words_of(found: Dismissal) -> str:
     """Return what a person did with a text, and when."""
-    if found.how.startswith(_DELETED):
+    if found.how.startswith(DELETED):
         return f"A person deleted this from an agent file on {day(found.at)}"
     did = DISMISSED if found.how == DISMISSED else FORGOT
     return f"A person {did} this on {day(found.at)}"

@@ -180,7 +180,7 @@ def merged_memory(item: Ready, known: Node, now: datetime, *, apart: bool, kept:
 
 def protected_from(conn: Connection, origin: str, ids: Iterable[str]) -> Collection[str]:
     """Return the `ids` that are a person's, if `origin` is an agent or an import."""
-    return () if changes.is_person(origin) else fulltext.persons(conn, ids)
+    return () if visibility.is_persons(origin) else fulltext.persons(conn, ids)
 
 
 def _reworded(conn: Connection, home: Home, item: Ready, holder: Node, now: datetime) -> Admitted:

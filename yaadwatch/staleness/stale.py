@@ -84,7 +84,8 @@ def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
         if flag.node in known
         and (flag.level == "warn" or ask.all or flag.verdict is Verdict.UNKNOWN)
     ]
-    former = later.keys() - places.keys()  # agents load what a person's file says
+    # What a file of a person says still counts: agents load it, superseded or not.
+    former = later.keys() - places.keys()
     here = [flag for flag in asked if flag.node not in hidden_ids]
     living = [flag for flag in here if ask.all or flag.node not in former]
     shown = sorted(

@@ -17,6 +17,7 @@ from yaadwatch.db.files import Connection
 from yaadwatch.db.projects import BranchBlock
 from yaadwatch.db.visibility import View, seen_from
 from yaadwatch.memory import changes
+from yaadwatch.memory.visibility import DELETED
 from yaadwatch.model import events
 from yaadwatch.model.events import Event
 from yaadwatch.model.limits import short_id
@@ -34,9 +35,6 @@ from yaadwatch.sync.plan import Plan, Superseded
 from yaadwatch.sync.reconcile import Terms
 from yaadwatch.text import privacy, words
 from yaadwatch.workspace.workspace import Home, Space
-
-GONE = "deleted from "
-"""Prefix of the archive reason of a memory whose last place is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +229,7 @@ class _Commit:
         node = nodes.get(conn, node_id)
         if node is None or node.archived_at is None:
             return
-        if if_gone and not (node.archive_reason or "").startswith(GONE):
+        if if_gone and not (node.archive_reason or "").startswith(DELETED):
             return
         if nodes.by_hash(conn, node.scope, node.text_hash, thing=False) is None:
             reason = FROM_GIT if self._seen.from_git else ""
@@ -247,7 +245,7 @@ class _Commit:
             if node.archived_at is None and node.origin.startswith("file:") and not node.pinned:
                 new = self._in_place_of.get(node.id)
                 instead = f", where {short_id(new)} took its place" if new is not None else ""
-                reason = f"{GONE}{self._seen.path}{instead}"
+                reason = f"{DELETED}{self._seen.path}{instead}"
                 changes.archive(conn, node, self._now, actor=self._actor, reason=reason)
                 buried += 1
         return buried
