@@ -5,7 +5,6 @@ none. The receipt is one JSON file in our data folder, for removing exactly what
 Connections are under the key `connections`; other keys belong to other modules and are kept.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -26,7 +25,6 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import settings_files
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.settings_files import SettingsFile
-from yaadwatch.text.privacy import mask
 from yaadwatch.text.toml import Added, NotUnderstoodError
 
 _PART: Final = "connections"
@@ -115,7 +113,6 @@ def _with_tuples(fields: dict[str, Any]) -> dict[str, Any]:
 
 COPIES: Final = "settings"
 """The folder of copies, beside those of projects."""
-_NO_END: Final = "\n\\ No newline at end of file\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,21 +169,8 @@ class Plan:
         Args:
             with_diff: with the diff, secrets masked.
         """
-        path, target = str(self.found.path), str(self.found.target)
-        row: dict[str, Any] = {"path": path, "change": self.change}
-        if target != path:
-            row["target"] = target
-        if with_diff and self.change != "same":
-            lines = difflib.unified_diff(
-                (self.before or "").splitlines(keepends=True),
-                (self.after or "").splitlines(keepends=True),
-                "/dev/null" if self.before is None else target,
-                "/dev/null" if self.after is None else target,
-                n=2,
-            )
-            shown = [line if line.endswith("\n") else f"{line}{_NO_END}" for line in lines]
-            row["diff"] = mask("".join(shown)).text
-        return row
+        shown = (self.before, self.after) if with_diff else None
+        return settings_files.change_row(self.found, self.change, shown)
 
 
 def plans_of(world: World, row: Connection, *, connects: bool) -> list[Plan]:

@@ -4,7 +4,6 @@ A unit says by itself that it is ours, and for which data folder, so nothing els
 """
 
 import contextlib
-import difflib
 import os
 import shlex
 import sys
@@ -42,15 +41,9 @@ class Change:
 
     def row(self, *, with_diff: bool = False) -> dict[str, Any]:
         """Return the row of the file in the answer: a FileChange."""
-        row: dict[str, Any] = {"path": str(self.path), "change": self.change}
-        if with_diff and self.change != "same":
-            old, new = (
-                data.decode("utf-8", "replace").splitlines(keepends=True)
-                for data in (self.found.data or b"", self.after)
-            )
-            diff = difflib.unified_diff(old, new, str(self.path), str(self.path), n=2)
-            row["diff"] = "".join(diff)
-        return row
+        before = None if self.found.data is None else self.found.data.decode("utf-8", "replace")
+        shown = (before, self.after.decode()) if with_diff else None
+        return settings_files.change_row(self.found, self.change, shown)
 
 
 def require_this_data_folder(path: Path) -> None:

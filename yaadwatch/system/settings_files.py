@@ -7,6 +7,7 @@ nothing.
 """
 
 import contextlib
+import difflib
 import fcntl
 import hashlib
 import json
@@ -23,6 +24,7 @@ from typing import Any, Final
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system import safe_write
 from yaadwatch.system.files import free_name, private_folder, replace_atomically
+from yaadwatch.text.privacy import mask
 
 BYTES_MAX: Final = 64 * 1024 * 1024
 """A larger file of settings is not read; live state of agents has reached tens of MB."""
@@ -43,6 +45,35 @@ class SettingsFile:
     path: Path
     target: Path
     data: bytes | None
+
+
+def change_row(
+    found: SettingsFile, change: str, texts: tuple[str | None, str | None] | None
+) -> dict[str, Any]:
+    """Return what becomes of a file, for the answer: a FileChange.
+
+    Args:
+        found: the file as it is.
+        change: the answer's word for it.
+        texts: before and after, to show their difference without secrets; None: show none.
+    """
+    path, target = str(found.path), str(found.target)
+    row: dict[str, Any] = {"path": path, "change": change}
+    if target != path:
+        row["target"] = target
+    if texts is not None and change != "same":
+        before, after = texts
+        lines = difflib.unified_diff(
+            (before or "").splitlines(keepends=True),
+            (after or "").splitlines(keepends=True),
+            "/dev/null" if before is None else target,
+            "/dev/null" if after is None else target,
+            n=2,
+        )
+        no_end = "\n\\ No newline at end of file\n"
+        shown = [line if line.endswith("\n") else f"{line}{no_end}" for line in lines]
+        row["diff"] = mask("".join(shown)).text
+    return row
 
 
 def read_settings_file(
