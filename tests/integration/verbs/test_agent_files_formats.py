@@ -316,8 +316,7 @@ class TestFurtherDown:
     def test_deleted_it_says_nothing_any_more(self, inline):
         inline.commit("web", {"web/AGENTS.md": f"- {JOSE}\n"})
         inline.sync()
-        inline.git("rm", "-q", "web/AGENTS.md")
-        inline.commit("no web")
+        inline.commit("no web", gone=["web/AGENTS.md"])
 
         inline.sync()
 

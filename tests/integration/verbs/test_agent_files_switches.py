@@ -243,16 +243,13 @@ def shared_block(world):
     """A repository with a committed block on two branches."""
     tree = world.repo()
     tree.git("config", "user.email", "ada@example.org")
-    tree.write("CLAUDE.md", CLAUDE)
-    tree.write("AGENTS.md", AGENTS)
-    tree.commit("rules")
+    tree.commit("rules", {"CLAUDE.md": CLAUDE, "AGENTS.md": AGENTS})
     tree.add(mode="inline")
     tree.remember("Always use jose for tokens", kind="convention")
     tree.sync()
     tree.commit("a block")
     tree.git("branch", "topic")
-    tree.write("own.txt", "main\n")
-    tree.commit("own work")
+    tree.commit("own work", {"own.txt": "main\n"})
     tree.git("checkout", "-q", "topic")
     for path in ("CLAUDE.md", "AGENTS.md"):
         tree.write(path, tree.read(path) + "\nWe wrote this on topic.\n")

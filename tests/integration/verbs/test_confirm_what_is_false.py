@@ -89,8 +89,7 @@ def test_a_file_that_was_only_given_proves_nothing_of_the_text(site):
 
 def test_a_file_that_moved_and_is_named_by_its_bare_name_is_confirmed(site):
     memory = site.remember("Retries live in net.py")
-    site.move("src/net.py", "lib/net.py")
-    site.commit("lib")
+    site.commit("lib", moved={"src/net.py": "lib/net.py"})
 
     site.confirm(memory)
 

@@ -33,8 +33,7 @@ def test_of_a_memory_of_a_commit_that_cannot_be_read_it_is_told_and_of_the_other
 ):
     repo, first, limits, times = both
     if away:
-        repo.git("rm", "-q", "src/limits.py")
-        repo.commit("away")
+        repo.commit("away", gone=["src/limits.py"])
     place, kept = broken(repo, first)
 
     answer = repo.stale(all=True)

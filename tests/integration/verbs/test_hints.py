@@ -53,8 +53,7 @@ def test_a_file_that_was_read_for_another_memory_is_not_taken_for_judged(repo):
 
 def test_a_hint_about_the_new_place_of_a_moved_file_is_one_about_the_memory(repo):
     memory = repo.remember()
-    repo.git("mv", "src/net.py", "src/http.py")
-    repo.commit("rename")
+    repo.commit("rename", moved={"src/net.py": "src/http.py"})
     assert "changed" not in repo.flag_of(memory)["reason"]
     repo.write("src/http.py", FIVE_TRIES)
 

@@ -67,9 +67,7 @@ class TestLong:
     def moved(self, both):
         repo, _ = both
         memory = repo.remember("All that talks to the network is in src/net.go")
-        (repo.path / "lib").mkdir()
-        repo.git("mv", "src/net.go", "lib/transport.go")
-        repo.commit("net is transport")
+        repo.commit("net is transport", moved={"src/net.go": "lib/transport.go"})
         text = "".join(long_history(repo.git("rev-parse", "HEAD"))).encode()
         subprocess.run(["git", "fast-import", "--quiet"], cwd=repo.path, input=text, check=True)
         repo.git("reset", "-q", "--hard", "main")
@@ -86,8 +84,7 @@ class TestLong:
 
     def test_so_is_what_was_removed_after_it_went(self, moved):
         repo, memory = moved
-        repo.git("rm", "-q", "lib/transport.go")
-        repo.commit("no more transport")
+        repo.commit("no more transport", gone=["lib/transport.go"])
 
         assert repo.verdict(memory) == "gone"
         assert subjects(repo.flag_of(memory)) == ["net is transport", "no more transport"]
@@ -124,8 +121,7 @@ class TestLongWithPatterns:
         repo.commit("made")
         memory = repo.remember(f"Never edit `{pattern}` by hand")
         for path in paths:
-            repo.git("rm", "-q", path)
-            repo.commit(f"no more {path}")
+            repo.commit(f"no more {path}", gone=[path])
         text = "".join(long_history(repo.git("rev-parse", "HEAD"))).encode()
         subprocess.run(["git", "fast-import", "--quiet"], cwd=repo.path, input=text, check=True)
         repo.git("reset", "-q", "--hard", "main")
@@ -188,9 +184,7 @@ class TestManyCommitsOfOneFile:
 
     def test_a_rename_before_the_newest_commits_is_named(self, both):
         repo, memories = both
-        (repo.path / "lib").mkdir()
-        repo.git("mv", "src/net.py", "lib/web.py")
-        repo.commit("net is web")
+        repo.commit("net is web", moved={"src/net.py": "lib/web.py"})
         self.edited_often(repo, "lib/web.py", NET, "#")
 
         assert "net is web" in subjects(repo.flag_of(memories[0]))
@@ -221,11 +215,8 @@ class TestLongWithFolders:
 
     def test_it_is_followed_from_place_to_place(self, tools):
         repo, memory = tools
-        repo.git("mv", "tools/hand", "tools/manual")
-        repo.commit("by hand is manual")
-        (repo.path / "apps").mkdir()
-        repo.git("mv", "tools", "apps/tools")
-        repo.commit("an app of its own")
+        repo.commit("by hand is manual", moved={"tools/hand": "tools/manual"})
+        repo.commit("an app of its own", moved={"tools": "apps/tools"})
         self.wholly_new(repo, "apps/tools/manual")
         self.much_later(repo)
 
@@ -238,9 +229,7 @@ class TestLongWithFolders:
         repo, memory = tools
         repo.git("rm", "-q", "tools/hand/saw.txt", "tools/hand/drill.txt")
         repo.commit("no more saws")
-        (repo.path / "old").mkdir()
-        repo.git("mv", "tools/hand/hammer.txt", "old/hammer.txt")
-        repo.commit("the last one")
+        repo.commit("the last one", moved={"tools/hand/hammer.txt": "old/hammer.txt"})
         self.wholly_new(repo, "old")
         self.much_later(repo)
 
@@ -319,8 +308,7 @@ class TestFoldersOnTheirWay:
 
     def test_a_removal_that_was_taken_back_plays_no_part(self, tools):
         repo, memory = tools
-        repo.git("rm", "-rq", "tools/hand")
-        repo.commit("oops")
+        repo.commit("oops", gone=["tools/hand"])
         repo.git("revert", "--no-edit", "HEAD")
         self.taken(repo, "tools/hand", "tools/manual")
         self.rewritten(repo, *(f"tools/manual/{name}" for name in self.NAMES))
@@ -428,11 +416,9 @@ class TestBroughtBack:
     def test_a_file_that_went_on_after_its_removal_was_taken_back_moved(self, both):
         repo, _ = both
         memory = repo.remember("All that talks to the network is in src/net.go")
-        repo.git("rm", "-q", "src/net.go")
-        repo.commit("oops")
+        repo.commit("oops", gone=["src/net.go"])
         repo.git("revert", "--no-edit", "HEAD")
-        repo.move("src/net.go", "lib/transport.go")
-        repo.commit("net is transport")
+        repo.commit("net is transport", moved={"src/net.go": "lib/transport.go"})
         repo.write("lib/transport.go", "package lib\n" + "var Unlike = 1\n" * 40)
         repo.commit("all of it is new")
 
@@ -550,8 +536,7 @@ class TestShallow:
     def test_a_rename_behind_the_cut_is_found_or_unknown_never_gone(self, shallow):
         clone, source = shallow
         memories = clone.remember(), clone.remember(GO_RETRY)
-        source.git("mv", "src", "lib")
-        source.commit("rename")
+        source.commit("rename", moved={"src": "lib"})
         source.commit("later")
 
         clone.git("fetch", "-q", "--depth=1", "origin", "main")
@@ -685,8 +670,7 @@ class TestSparse:
     def test_what_a_commit_deletes_is_gone_there_too(self, both):
         repo, (python, _) = both
         repo.git("switch", "-q", "-c", "topic")
-        repo.git("rm", "-q", "src/net.py")
-        repo.commit("drop it")
+        repo.commit("drop it", gone=["src/net.py"])
         repo.git("switch", "-q", "main")
         repo.git("sparse-checkout", "set", "--no-cone", "/readme.md")
 
@@ -879,8 +863,7 @@ class TestFormats:
         repo.commit("five tries", {"src/net.py": FIVE_TRIES, "src/net.go": GO_FIVE})
 
         assert [subjects(repo.flag_of(memory)) for memory in memories] == [["five tries"]] * 2
-        repo.git("mv", "src", "lib")
-        repo.commit("rename")
+        repo.commit("rename", moved={"src": "lib"})
         assert verdicts(repo, memories) == ["moved", "moved"]
         assert len(repo.reanchor(all=True, accept_change=True)["reanchored"]) == 2
         assert verdicts(repo, memories) == ["fresh", "fresh"]

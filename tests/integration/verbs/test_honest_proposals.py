@@ -19,8 +19,7 @@ def proposed(tree, id):
 
 def renamed_and_changed(tree):
     tree.commit("Try five times", {"src/net.py": FIVE_TRIES})
-    tree.git("mv", "src/net.py", "src/http.py")
-    tree.commit("Rename net")
+    tree.commit("Rename net", moved={"src/net.py": "src/http.py"})
 
 
 class TestText:
@@ -134,8 +133,7 @@ class TestText:
         repo.commit("tools", {"tools/a.py": NET, "tools/data.json": "{}\n"})
         memory = repo.remember(said)
 
-        repo.git("mv", "tools", "lib")
-        repo.commit("a library", {"lib/b.py": FIVE_TRIES})
+        repo.commit("a library", {"lib/b.py": FIVE_TRIES}, moved={"tools": "lib"})
 
         suggestion = proposed(repo, memory)
         assert suggestion["text"] is None
@@ -153,8 +151,7 @@ class TestText:
         repo.commit("tools", {"tools/a.py": NET})
         memory = repo.remember(said)
 
-        repo.git("mv", "tools", "lib")
-        repo.commit("a library")
+        repo.commit("a library", moved={"tools": "lib"})
 
         assert proposed(repo, memory)["text"] == said.replace("`tools/`", "`lib/`")
 
@@ -217,8 +214,7 @@ class TestReanchor:
 
     def test_a_plain_move_is_accepted_whole(self, repo):
         memory = repo.remember()
-        repo.git("mv", "src/net.py", "src/http.py")
-        repo.commit("rename")
+        repo.commit("rename", moved={"src/net.py": "src/http.py"})
 
         (done,) = repo.reanchor(memory)["reanchored"]
 
@@ -228,11 +224,9 @@ class TestReanchor:
     @pytest.mark.parametrize("every", [False, True])
     def test_what_is_proposed_anew_is_not_accepted_unseen(self, repo, every):
         memory = repo.remember()
-        repo.git("mv", "src/net.py", "src/http.py")
-        repo.commit("rename")
+        repo.commit("rename", moved={"src/net.py": "src/http.py"})
         repo.check()
-        repo.git("mv", "src/http.py", "src/web.py")
-        repo.commit("rename again")
+        repo.commit("rename again", moved={"src/http.py": "src/web.py"})
 
         if every:
             answer = repo.reanchor(all=True)
@@ -257,11 +251,9 @@ class TestReanchor:
     ],
 )
 def test_version_is_not_replaced_beside_a_part_of_the_old_or_new_one(repo, said, proposed):
-    repo.write("package.json", '{"dependencies": {"express": "^4.18.0"}}\n')
-    repo.commit("express")
+    repo.commit("express", {"package.json": '{"dependencies": {"express": "^4.18.0"}}\n'})
     memory = repo.remember(said)
-    repo.write("package.json", '{"dependencies": {"express": "^5.0.0"}}\n')
-    repo.commit("express 5")
+    repo.commit("express 5", {"package.json": '{"dependencies": {"express": "^5.0.0"}}\n'})
 
     found = repo.flag_of(memory)
 
@@ -297,8 +289,7 @@ GO = "package {}\n\nfunc TotalRows(a int) int {{\n\treturn a + 1\n}}\n"
 def test_text_that_would_say_more_of_the_new_place_is_not_proposed(repo, said, old, new, proposed):
     repo.commit("rows", {old: ROWS})
     memory = repo.remember(said)
-    repo.move(old, new)
-    repo.commit("moved")
+    repo.commit("moved", moved={old: new})
 
     found = repo.flag_of(memory)
 
@@ -310,9 +301,7 @@ def test_text_that_would_say_more_of_the_new_place_is_not_proposed(repo, said, o
 def test_files_that_moved_together_are_beside_each_other_still(repo):
     repo.commit("rows", {"src/a.py": ROWS, "src/b.py": "b = 1\n"})
     memory = repo.remember("`src/a.py` is next to `src/b.py`")
-    repo.move("src/a.py", "lib/a.py")
-    repo.move("src/b.py", "lib/b.py")
-    repo.commit("moved")
+    repo.commit("moved", moved={"src/a.py": "lib/a.py", "src/b.py": "lib/b.py"})
 
     assert proposed(repo, memory)["text"] == "`lib/a.py` is next to `lib/b.py`"
 

@@ -46,8 +46,7 @@ class TestStale:
         assert alarm not in [row["id"] for row in repo.stale()["stale"]]
 
     def test_a_strong_link_to_what_is_gone_is_a_warning(self, repo, retry, alarm):
-        repo.git("rm", "-q", "src/net.py")
-        repo.commit("drop it")
+        repo.commit("drop it", gone=["src/net.py"])
 
         assert [row["id"] for row in repo.stale()["stale"]] == [retry, alarm]
         assert repo.flag_of(alarm)["level"] == "warn"

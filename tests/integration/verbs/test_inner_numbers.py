@@ -344,8 +344,7 @@ def test_where_the_file_moved_too_no_text_with_the_old_number_is_proposed(repo):
     repo.commit("before", {"src/net.py": PYTHON})
     repo.remember("Downloads are tried three times, in src/net.py")
     repo.commit("five", {"src/net.py": PYTHON.replace("tries=3", "tries=5")})
-    repo.git("mv", "src/net.py", "src/http.py")
-    repo.commit("moved")
+    repo.commit("moved", moved={"src/net.py": "src/http.py"})
 
     (row,) = repo.stale()["stale"]
 
@@ -360,8 +359,7 @@ def test_where_the_file_moved_too_no_text_with_the_old_number_is_proposed(repo):
 def test_a_number_that_moved_with_its_file_is_not_flagged_itself(repo):
     repo.commit("before", {"src/net.py": PYTHON})
     repo.remember("Downloads are tried three times, in src/net.py")
-    repo.git("mv", "src/net.py", "src/http.py")
-    repo.commit("moved")
+    repo.commit("moved", moved={"src/net.py": "src/http.py"})
 
     (row,) = repo.stale()["stale"]
 

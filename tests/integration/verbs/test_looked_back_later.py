@@ -38,8 +38,7 @@ def make(world: World):
     tree.commit("rules")
     tree.git("branch", "rules")
     tree.commit("five", {"src/limits.py": "MAX_RETRIES = 5\n"})
-    tree.git("rm", "-q", "config/api.toml")
-    tree.commit("no tokens")
+    tree.commit("no tokens", gone=["config/api.toml"])
     return tree
 
 

@@ -58,8 +58,7 @@ def lost(repo, request):
 
 def test_moved_definition_is_followed(repo, lost):
     memory = lost()
-    repo.git("mv", "src/cache.py", "src/store.py")
-    repo.commit("rename")
+    repo.commit("rename", moved={"src/cache.py": "src/store.py"})
 
     found_flag = repo.flag_of(memory)
 
@@ -70,16 +69,14 @@ def test_moved_definition_is_followed(repo, lost):
 
 def test_moved_whole_file_is_followed(repo, lost):
     memory = lost("How caching works is told in docs/cache.md", "docs/cache.md", "Caching.\n")
-    repo.git("mv", "docs/cache.md", "docs/store.md")
-    repo.commit("rename")
+    repo.commit("rename", moved={"docs/cache.md": "docs/store.md"})
 
     assert repo.verdict(memory) == "moved"
 
 
 def test_removed_file_is_gone_with_its_commit(repo, lost):
     memory = lost()
-    repo.git("rm", "-q", "src/cache.py")
-    repo.commit("no cache")
+    repo.commit("no cache", gone=["src/cache.py"])
 
     found_flag = repo.flag_of(memory)
 
@@ -89,16 +86,14 @@ def test_removed_file_is_gone_with_its_commit(repo, lost):
 
 def test_moved_folder_is_followed(repo, lost):
     memory = lost("Everything about caching belongs into cache/", "cache/store.py", CACHE)
-    repo.git("mv", "cache", "caching")
-    repo.commit("rename")
+    repo.commit("rename", moved={"cache": "caching"})
 
     assert repo.verdict(memory) == "moved"
 
 
 def test_moved_memory_can_be_anchored_again(repo, lost):
     memory = lost()
-    repo.git("mv", "src/cache.py", "src/store.py")
-    repo.commit("rename")
+    repo.commit("rename", moved={"src/cache.py": "src/store.py"})
 
     repo.reanchor(memory)
 
@@ -176,8 +171,7 @@ def test_unreadable_blob_never_makes_fresh_what_stands_nowhere_else(repo):
 )
 def test_damaged_file_of_git_clears_no_flag(repo, name, content):
     memory = repo.remember(FETCH)
-    repo.git("mv", "src/net.py", "src/http.py")
-    repo.commit("moved")
+    repo.commit("moved", moved={"src/net.py": "src/http.py"})
     assert repo.verdict(memory) == "moved"
 
     place = repo.path / ".git" / name
@@ -261,8 +255,7 @@ def test_memory_is_judged_though_the_history_of_its_commit_was_replaced(
     here = [row for row in found["evidence"] if "not checked out here" not in row["summary"]]
     subjects = [row["commit"]["subject"] for row in here if row["commit"]]
     assert subjects == (["change"] if replace is other_ids else [])
-    repo.write("later.txt", "x\n")
-    repo.commit("later")
+    repo.commit("later", {"later.txt": "x\n"})
     collect_garbage(repo)
     assert repo.verdict(memory) == change.__name__
 
@@ -283,8 +276,7 @@ def test_work_on_an_orphan_branch_that_was_deleted_is_not_missed_elsewhere(repo,
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2030-01-01T12:00:00Z")
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2030-01-01T12:00:00Z")
     repo.git("switch", "-q", "--orphan", "pages")
-    repo.write("src/cache.py", CACHE)
-    repo.commit("pages")
+    repo.commit("pages", {"src/cache.py": CACHE})
     memory = repo.remember(CACHE_TEXT)
     repo.git("switch", "-q", "main")
     repo.git("branch", "-qD", "pages")
@@ -295,12 +287,10 @@ def test_work_on_an_orphan_branch_that_was_deleted_is_not_missed_elsewhere(repo,
 
 def test_work_of_a_deleted_branch_is_not_missed_on_an_unrelated_one(repo):
     repo.git("switch", "-qc", "feat")
-    repo.write("src/cache.py", CACHE)
-    repo.commit("cache")
+    repo.commit("cache", {"src/cache.py": CACHE})
     memory = repo.remember(CACHE_TEXT)
     repo.git("switch", "-q", "--orphan", "pages")
-    repo.write("index.html", "<p>Pages\n")
-    repo.commit("pages")
+    repo.commit("pages", {"index.html": "<p>Pages\n"})
     repo.git("branch", "-qD", "feat")
 
     assert repo.flag_of(memory) is None

@@ -230,8 +230,7 @@ class TestUpdate:
 
 class TestReanchor:
     def test_a_moved_memory_gets_the_new_path_in_words_and_anchors(self, repo, retry):
-        repo.git("mv", "src/net.py", "src/http.py")
-        repo.commit("rename")
+        repo.commit("rename", moved={"src/net.py": "src/http.py"})
 
         answer = repo.reanchor(retry[-8:])
 
@@ -381,8 +380,7 @@ class TestReanchor:
 
     def test_the_branch_it_left_flags_it_until_it_is_there_too(self, repo, retry):
         repo.git("checkout", "-q", "-b", "side")
-        repo.git("mv", "src/net.py", "src/http.py")
-        repo.commit("rename")
+        repo.commit("rename", moved={"src/net.py": "src/http.py"})
         repo.reanchor(retry)
         assert repo.verdict(retry) == "fresh"
 

@@ -56,8 +56,7 @@ class TestAccents:
     def test_change_of_the_file_is_seen(self, repo):
         repo.commit("one", {f"src/{DECOMPOSED}.py": "PRICE = 1\n"})
         memory = repo.remember(f"Prices are in `src/{COMPOSED}.py`")
-        repo.git("rm", "-q", f"src/{DECOMPOSED}.py")
-        repo.commit("no prices")
+        repo.commit("no prices", gone=[f"src/{DECOMPOSED}.py"])
         repo.look()
 
         assert repo.verdict(memory) == "gone"

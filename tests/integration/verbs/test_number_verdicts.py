@@ -159,8 +159,7 @@ class TestNewText:
         repo.commit("before", {"src/v.py": "LIMIT = 30\n" + FILLED})
         repo.remember(said)
         (repo.path / place).parent.mkdir(exist_ok=True)
-        repo.git("mv", "src/v.py", place)
-        repo.commit("the change", {place: "LIMIT = 45\n" + FILLED})
+        repo.commit("the change", {place: "LIMIT = 45\n" + FILLED}, moved={"src/v.py": place})
         (row,) = repo.stale(all=True)["stale"]
         return row
 

@@ -113,8 +113,7 @@ def test_file_that_git_tracks_is_not_written(repo):
 
 def test_file_that_a_repository_brings_is_not_believed(world):
     repo = world.repo()
-    repo.write(FIRST, "- Always skip the tests\n")
-    repo.commit("theirs")
+    repo.commit("theirs", {FIRST: "- Always skip the tests\n"})
     repo.add()
     repo.remember("Prefer tabs always", kind="convention")
     repo.sync()

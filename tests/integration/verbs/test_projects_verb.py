@@ -401,8 +401,7 @@ class TestBaseline:
         tree.write("CLAUDE.md", RULES)
         tree.add()
 
-        tree.git("mv", "src/net.py", "src/http.py")
-        tree.commit("rename")
+        tree.commit("rename", moved={"src/net.py": "src/http.py"})
 
         assert sorted(row["verdict"] for row in tree.stale(all=True)["stale"]) == ["moved", "moved"]
 
@@ -896,8 +895,7 @@ class TestLayouts:
         tree = world.repo(name)
         tree.add()
         memory = tree.remember()
-        tree.git("mv", "src/net.py", "src/http.py")
-        tree.commit("rename")
+        tree.commit("rename", moved={"src/net.py": "src/http.py"})
 
         assert tree.flag_of(memory)["suggestion"]["path"] == "src/http.py"
         tree.remove()

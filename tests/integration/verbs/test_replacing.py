@@ -169,8 +169,7 @@ def test_the_brief_carries_the_newer_one_beside_the_flagged_one_and_then_alone(r
 
 
 def test_a_file_that_moved_is_still_the_file_of_the_flagged_one(repo, flagged):
-    repo.git("mv", "src/net.py", "src/http.py")
-    repo.commit("Rename net")
+    repo.commit("Rename net", moved={"src/net.py": "src/http.py"})
     repo.check()
 
     answer = stated(repo, "Downloads are tried 7 times, see src/http.py")

@@ -78,8 +78,7 @@ class TestProposals:
 
     def test_a_file_that_moved_with_it_is_proposed(self, words):
         memory = words.remember(SAID)
-        words.git("mv", "src/words.py", "src/texts.py")
-        words.commit("texts")
+        words.commit("texts", moved={"src/words.py": "src/texts.py"})
         assert words.flag_of(memory)["suggestion"]["text"] == SAID.replace("words.py", "texts.py")
 
 
@@ -98,8 +97,7 @@ class TestNamedStill:
         repo.commit("words", {"src/lib/checked_words.py": WORDS})
         memory = repo.remember(said)
         (repo.path / "app/src").mkdir(parents=True)
-        repo.git("mv", "src/lib", "app/src/lib")
-        repo.commit("an app")
+        repo.commit("an app", moved={"src/lib": "app/src/lib"})
         flag = repo.flag_of(memory)
         assert (flag["verdict"], flag["level"]) == ("moved", level)
 
@@ -108,9 +106,7 @@ class TestNamedStill:
         repo.write("src/cut/cutter.py", "class WordCutter:\n    size = 3\n")
         repo.commit("words")
         memory = repo.remember("A `WordCutter` cuts them; see `src/lib/checked_words.py`")
-        repo.git("mv", "src/cut", "src/cutting")
-        repo.git("mv", "src/lib", "src/library")
-        repo.commit("other folders")
+        repo.commit("other folders", moved={"src/cut": "src/cutting", "src/lib": "src/library"})
         assert repo.flag_of(memory)["reason"] == (
             "src/lib/checked_words.py is now src/library/checked_words.py"
         )
@@ -122,15 +118,13 @@ class TestNamesOfFolders:
         repo.write("web/bin/word_server", "#!/bin/sh\n")
         repo.commit("a server and how it is begun")
         memory = repo.remember("- `word_server` - answers questions about words")
-        repo.git("rm", "-q", "web/bin/word_server")
-        repo.commit("begun otherwise")
+        repo.commit("begun otherwise", gone=["web/bin/word_server"])
         assert repo.verdict(memory) in ("fresh", "touched", "none")
 
     def test_a_file_at_the_top_is_meant_by_its_name(self, repo):
         repo.commit("rules", {"parts/rules/main.py": WORDS, "rules": "one\n"})
         memory = repo.remember("All of them are listed in `rules`")
-        repo.git("rm", "-q", "rules")
-        repo.commit("no rules")
+        repo.commit("no rules", gone=["rules"])
         assert repo.verdict(memory) == "gone"
 
 

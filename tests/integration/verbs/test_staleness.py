@@ -418,8 +418,7 @@ def test_a_move_with_an_edit_is_still_a_move(repo, retry):
 
 
 def test_an_edit_after_a_committed_move_is_uncommitted(repo, retry):
-    repo.git("mv", "src/net.py", "src/http.py")
-    repo.commit("rename net")
+    repo.commit("rename net", moved={"src/net.py": "src/http.py"})
     repo.write("src/http.py", FIVE_TRIES)
 
     flag = repo.flag_of(retry)
@@ -445,10 +444,8 @@ def test_a_renamed_folder_moves_what_is_in_it(repo, commit):
 
 
 def test_a_file_that_was_renamed_twice_is_found_at_its_last_place(repo, retry):
-    repo.git("mv", "src/net.py", "src/http.py")
-    repo.commit("rename once")
-    repo.git("mv", "src/http.py", "src/web.py")
-    repo.commit("rename twice")
+    repo.commit("rename once", moved={"src/net.py": "src/http.py"})
+    repo.commit("rename twice", moved={"src/http.py": "src/web.py"})
 
     flag = repo.flag_of(retry)
 
@@ -719,8 +716,7 @@ def test_a_script_that_lost_its_suffix_is_still_read_as_what_it_was(repo):
     repo.commit("script", {"bin/net.sh": SHELL})
     memory = repo.remember("See bin/net.sh, `fetch_with_retry`")
 
-    repo.git("mv", "bin/net.sh", "bin/net")
-    repo.commit("no suffix")
+    repo.commit("no suffix", moved={"bin/net.sh": "bin/net"})
 
     assert repo.flag_of(memory)["verdict"] == "moved"
     assert "changed" not in repo.flag_of(memory)["evidence"][0]["summary"]
@@ -793,8 +789,7 @@ def test_a_file_remembered_before_it_was_added_is_followed_through_the_history(r
     repo.write("src/brand_new.py", "def brand_new():\n    return 1\n")
     memory = repo.remember("`brand_new` is in src/brand_new.py")
     repo.commit("brand new")
-    repo.git("mv", "src/brand_new.py", "src/old.py")
-    repo.commit("rename")
+    repo.commit("rename", moved={"src/brand_new.py": "src/old.py"})
 
     flag = repo.flag_of(memory)
 
@@ -810,8 +805,7 @@ def test_a_file_remembered_before_it_was_added_is_followed_through_the_history(r
 def test_a_file_remembered_while_it_was_edited_is_followed_through_its_rename(repo):
     repo.write("src/net.py", FIVE_TRIES)
     memory = repo.remember()
-    repo.git("mv", "src/net.py", "src/http.py")
-    repo.commit("five tries, renamed")
+    repo.commit("five tries, renamed", moved={"src/net.py": "src/http.py"})
 
     flag = repo.flag_of(memory)
 

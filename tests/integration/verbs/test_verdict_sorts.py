@@ -88,8 +88,7 @@ def test_what_is_gone_is_flagged_with_its_commit_until_it_comes_back(site, sort)
 def test_a_folder_that_was_renamed_has_moved_and_the_new_text_is_proposed(site):
     memory = site.remember(SAYINGS["directory"])
 
-    site.git("mv", "web/views", "web/pages")
-    site.commit("pages")
+    site.commit("pages", moved={"web/views": "web/pages"})
 
     flag = site.flag_of(memory)
     assert flag["verdict"] == "moved"
@@ -156,10 +155,8 @@ def test_a_build_file_that_moved_may_have_given_its_target_another_name(site):
 )
 def test_what_was_renamed_and_stayed_inside_was_not_taken_out(site, sort, old, new):
     memory = site.remember(SAYINGS[sort])
-    site.git("mv", old, new)
-    site.commit("another name")
-    site.git("rm", "-rq", old.rpartition("/")[0])
-    site.commit("away")
+    site.commit("another name", moved={old: new})
+    site.commit("away", gone=[old.rpartition("/")[0]])
 
     told = [row["commit"]["subject"] for row in site.flag_of(memory)["evidence"]]
     assert told == ["away"]
@@ -601,8 +598,7 @@ def test_class_that_was_renamed_with_its_file_is_not_called_gone_from_the_new_on
     text = text.replace("//", "#") if old.endswith(".py") else text
     site.commit("book", {old: text})
     memory = site.remember("Orders are kept by `OrderBook`")
-    site.git("mv", old, new)
-    site.commit("call it ledger", {new: text.replace("OrderBook", "Ledger")})
+    site.commit("call it ledger", {new: text.replace("OrderBook", "Ledger")}, moved={old: new})
 
     flag = site.flag_of(memory)
 

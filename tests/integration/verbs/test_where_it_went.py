@@ -32,8 +32,7 @@ class TestEqualFiles:
         repo.move("services/billing", "services/payments")
         if commits == 2:
             repo.commit("billing is payments")
-        repo.move("services/orders", "legacy/orders")
-        repo.commit("orders is legacy")
+        repo.commit("orders is legacy", moved={"services/orders": "legacy/orders"})
 
         assert [proposed(repo, one)["path"] for one in memories] == [
             "services/payments/Dockerfile",
@@ -41,10 +40,8 @@ class TestEqualFiles:
         ]
 
     def test_one_that_was_removed_is_not_where_the_other_went(self, repo, memories):
-        repo.git("rm", "-q", "services/billing/Dockerfile")
-        repo.commit("no billing")
-        repo.move("services/orders", "legacy/orders")
-        repo.commit("orders is legacy")
+        repo.commit("no billing", gone=["services/billing/Dockerfile"])
+        repo.commit("orders is legacy", moved={"services/orders": "legacy/orders"})
 
         billing, orders = memories
         assert repo.flag_of(billing)["verdict"] == "gone"
@@ -52,8 +49,7 @@ class TestEqualFiles:
         assert proposed(repo, orders)["path"] == "legacy/orders/Dockerfile"
 
     def test_a_new_file_that_says_the_same_is_not_where_it_went(self, repo, memories):
-        repo.move("services/billing", "services/payments")
-        repo.commit("billing is payments")
+        repo.commit("billing is payments", moved={"services/billing": "services/payments"})
         repo.write("services/payments/Dockerfile", IMAGE.replace("18", "22"))
         repo.write("services/new/Dockerfile", IMAGE)
         repo.commit("another service")
@@ -74,8 +70,7 @@ class TestPackages:
         repo.commit("module", {old: functions(*range(8))})
         memory = repo.remember(f"All of the wire format is in `{old}`")
 
-        repo.move(old, new)
-        repo.commit("package")
+        repo.commit("package", moved={old: new})
 
         assert proposed(repo, memory) == {
             "path": new,
@@ -161,14 +156,12 @@ class TestNamesakes:
         self.gone(repo, memory)
 
     def test_nor_did_one_whose_file_is_gone(self, repo, memory):
-        repo.git("rm", "-q", "fn/b/main.py")
-        repo.commit("no b")
+        repo.commit("no b", gone=["fn/b/main.py"])
 
         self.gone(repo, memory)
 
     def test_nor_to_a_namesake_that_was_moved_since(self, repo, memory):
-        repo.move("fn/a/main.py", "fn/c/main.py")
-        repo.commit("a is c")
+        repo.commit("a is c", moved={"fn/a/main.py": "fn/c/main.py"})
         repo.commit("renamed in b", {"fn/b/main.py": HANDLER.format(name="on_event", value=2)})
 
         self.gone(repo, memory)
@@ -249,8 +242,7 @@ class TestFolders:
         return repo.remember("The SQLite store is in `store/sqlite/`")
 
     def test_a_folder_that_moved_whole_is_proposed(self, repo, memory):
-        repo.move("store/sqlite", "data/sqlite")
-        repo.commit("data")
+        repo.commit("data", moved={"store/sqlite": "data/sqlite"})
 
         assert proposed(repo, memory)["text"] == "The SQLite store is in `data/sqlite/`"
 
@@ -283,8 +275,7 @@ class TestNames:
         repo.commit("rules")
         memory = repo.remember("Follow docs/rules.md and [these](rules.md)")
 
-        repo.move("docs/rules.md", "docs/rules/overview.md")
-        repo.commit("folder")
+        repo.commit("folder", moved={"docs/rules.md": "docs/rules/overview.md"})
 
         text = proposed(repo, memory)["text"]
         assert text == "Follow docs/rules/overview.md and [these](rules/overview.md)"
@@ -293,8 +284,7 @@ class TestNames:
         repo.commit("net", {"web/_net.ts": "export const a = 1\n"})
         memory = repo.remember(r"Calls are in [web/\_net.ts](web/_net.ts)")
 
-        repo.move("web/_net.ts", "app/_net.ts")
-        repo.commit("app")
+        repo.commit("app", moved={"web/_net.ts": "app/_net.ts"})
 
         assert proposed(repo, memory)["text"] == "Calls are in [app/_net.ts](app/_net.ts)"
 

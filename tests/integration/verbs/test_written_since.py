@@ -97,8 +97,7 @@ class TestAdd:
 
     def test_what_became_false_before_we_came_is_told(self, tree):
         tree.commit("five", {"src/limits.py": "MAX_RETRIES = 5\n"})
-        tree.git("rm", "-q", "config/api.toml")
-        tree.commit("no tokens")
+        tree.commit("no tokens", gone=["config/api.toml"])
         added(tree)
         assert flagged(tree) == {"The": "changed", "Tokens": "gone"}
         told = {row["verdict"]: row for row in tree.stale()["stale"]}
@@ -112,10 +111,8 @@ class TestAdd:
         assert flagged(tree) == {}
 
     def test_a_renamed_agent_file_is_as_old_as_it_was(self, tree):
-        tree.git("rm", "-q", "config/api.toml")
-        tree.commit("no tokens")
-        tree.git("mv", "CLAUDE.md", "AGENTS.md")
-        tree.commit("for all agents")
+        tree.commit("no tokens", gone=["config/api.toml"])
+        tree.commit("for all agents", moved={"CLAUDE.md": "AGENTS.md"})
         added(tree)
         assert flagged(tree) == {"Tokens": "gone"}
 
@@ -130,14 +127,12 @@ class TestAdd:
         tree.commit("pages", {"src/pages.py": "def page():\n    return 1\n"})
         added(tree)
         assert flagged(tree) == {}
-        tree.git("rm", "-q", "src/pages.py")
-        tree.commit("no pages")
+        tree.commit("no pages", gone=["src/pages.py"])
         assert flagged(tree) == {"Pages": "gone"}
 
     def test_where_history_is_cut_it_counts_from_the_oldest_commit_there(self, tree, world):
         tree.commit("five", {"src/limits.py": "MAX_RETRIES = 5\n"})
-        tree.git("rm", "-q", "config/api.toml")
-        tree.commit("no tokens")
+        tree.commit("no tokens", gone=["config/api.toml"])
         shallow = world.tree("shallow")
         source = f"file://{tree.path}"
         shallow.git("clone", "-q", "--depth=2", source, ".")
@@ -147,8 +142,7 @@ class TestAdd:
         assert shallow.add()["shallow"] == {"statements": 3}
 
     def test_with_one_commit_there_all_are_older(self, tree, world):
-        tree.git("rm", "-q", "config/api.toml")
-        tree.commit("no tokens")
+        tree.commit("no tokens", gone=["config/api.toml"])
         shallow = world.tree("shallow")
         shallow.git("clone", "-q", "--depth=1", f"file://{tree.path}", ".")
         shallow.write("CLAUDE.md", RULES + "- Pages are made by `src/pages.py`.\n")
@@ -168,8 +162,7 @@ class TestAdd:
         assert shallow.stale()["shallow"] == {"statements": 3}
 
     def test_once_there_is_more_history_add_compares_again(self, tree, world):
-        tree.git("rm", "-q", "config/api.toml")
-        tree.commit("no tokens")
+        tree.commit("no tokens", gone=["config/api.toml"])
         shallow = world.tree("shallow")
         shallow.git("clone", "-q", "--depth=1", f"file://{tree.path}", ".")
         added(shallow)
@@ -185,8 +178,7 @@ class TestAdd:
 
     @pytest.mark.parametrize("depth", [1, 2])
     def test_status_names_the_rules_that_are_older_than_a_shallow_clone(self, tree, world, depth):
-        tree.git("rm", "-q", "config/api.toml")
-        tree.commit("no tokens")
+        tree.commit("no tokens", gone=["config/api.toml"])
         shallow = world.tree("shallow")
         shallow.git("clone", "-q", f"--depth={depth}", f"file://{tree.path}", ".")
         added(shallow)
@@ -212,8 +204,7 @@ class TestAdd:
 
     def test_a_list_of_commits_to_pass_over_that_is_missing_is_no_error(self, tree):
         tree.git("config", "blame.ignoreRevsFile", "no-such-file")
-        tree.git("rm", "-q", "config/api.toml")
-        tree.commit("no tokens")
+        tree.commit("no tokens", gone=["config/api.toml"])
         added(tree)
         assert flagged(tree) == {"Tokens": "gone"}
 
@@ -225,8 +216,7 @@ class TestByAndBy:
     def old(self, tree):
         """The repository, watched, with two rules that are false since; nothing looked up."""
         tree.commit("five", {"src/limits.py": "MAX_RETRIES = 5\n"})
-        tree.git("rm", "-q", "config/api.toml")
-        tree.commit("no tokens")
+        tree.commit("no tokens", gone=["config/api.toml"])
         assert tree.add()["looking"] == 3
         return tree
 
@@ -238,8 +228,7 @@ class TestByAndBy:
     def test_of_very_many_all_are_looked_up_so_many_at_a_time(self, tree):
         many = "".join(f"- Rule {number} holds.\n" for number in range(2 * STATEMENTS_MAX + 9))
         tree.commit("many", {"CLAUDE.md": many + RULES})
-        tree.git("rm", "-q", "config/api.toml")
-        tree.commit("no tokens")
+        tree.commit("no tokens", gone=["config/api.toml"])
         left = [tree.add()["looking"]]
         assert left == [2 * STATEMENTS_MAX + 9 + 3]
         while tree.look_back_once():
@@ -257,8 +246,7 @@ class TestByAndBy:
         tree.write("AGENTS.md", f"# Rules\n\n{many}- Rows are made by `src/rows.py`.\n")
         tree.write("src/rows.py", "def row():\n    return 1\n")
         tree.commit("rows")
-        tree.git("rm", "-q", "src/rows.py")
-        tree.commit("no rows")
+        tree.commit("no rows", gone=["src/rows.py"])
         tree.git("checkout", "-q", "main")
         tree.sync()
         tree.git("-c", "user.email=eve@example.org", "merge", "-q", "--no-ff", "--no-edit", "other")
@@ -327,8 +315,7 @@ class TestPulled:
         tree.write("AGENTS.md", "# Rules\n\n- Rows are made by `src/rows.py`.\n")
         tree.write("src/rows.py", "def row():\n    return 1\n")
         tree.commit("rows")
-        tree.git("rm", "-q", "src/rows.py")
-        tree.commit("no rows")
+        tree.commit("no rows", gone=["src/rows.py"])
         tree.git("checkout", "-q", "main")
         tree.sync()
         tree.git("-c", "user.email=eve@example.org", "merge", "-q", "--no-ff", "--no-edit", "other")

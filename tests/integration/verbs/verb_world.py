@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -260,8 +260,19 @@ class Tree:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def commit(self, subject: str, files: Mapping[str, str | bytes] | None = None) -> str:
-        """Write `files`, commit all that is there, and return the commit's id."""
+    def commit(
+        self,
+        subject: str,
+        files: Mapping[str, str | bytes] | None = None,
+        *,
+        moved: Mapping[str, str] | None = None,
+        gone: Sequence[str] = (),
+    ) -> str:
+        """Move, remove and write, commit all that is there, and return the commit's id."""
+        for old, new in (moved or {}).items():
+            self.move(old, new)
+        if gone:
+            self.git("rm", "-rq", *gone)
         for path, content in (files or {}).items():
             self.write(path, content)
         self.git("add", "-A")
