@@ -483,7 +483,7 @@ def test_a_disk_that_is_put_in_or_out_below_a_work_tree_is_watched_from_the_next
 
 @story
 async def test_lost_hints_end_in_a_check_of_everything(world, tree):
-    world.intake.hearing.overflow()
+    world.intake.hints.overflow()
     await world.until(lambda: world.checks == [("p", 1, None)])
     await world.settled()
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.daemon.arming import Batch, Bursts, Tree
+from yaadwatch.daemon.hints import Batch, Bursts, TreeKey
 from yaadwatch.model.settings import BURST, DIRTY_PATHS_MAX, HOLD
 
-A: Tree = ("project", 1)
-B: Tree = ("project", 2)
+A: TreeKey = ("project", 1)
+B: TreeKey = ("project", 2)
 TICK_S = 0.01
 BURST_S, HOLD_S = BURST.total_seconds(), HOLD.total_seconds()
 
@@ -27,14 +27,14 @@ hints = st.lists(
 class World:
     """Feeds hints at their instants and asks for batches whenever something may be due."""
 
-    def __init__(self, quiet: float, *, locks: dict[Tree, tuple[float, float]] | None = None):
+    def __init__(self, quiet: float, *, locks: dict[TreeKey, tuple[float, float]] | None = None):
         self.bursts = Bursts(quiet)
         self.now = 0.0
         self.locks = locks or {}
         self.done: list[tuple[float, Batch]] = []
-        self.asked: list[tuple[float, Tree, str]] = []
+        self.asked: list[tuple[float, TreeKey, str]] = []
 
-    def lock(self, tree: Tree) -> Hashable | None:
+    def lock(self, tree: TreeKey) -> Hashable | None:
         begin, end = self.locks.get(tree, (0.0, 0.0))
         return "lock" if begin <= self.now < end else None
 
@@ -45,11 +45,11 @@ class World:
             self.done += [(self.now, batch) for batch in batches]
         self.now = max(self.now, instant)
 
-    def hint(self, tree: Tree, path: str) -> None:
+    def hint(self, tree: TreeKey, path: str) -> None:
         self.bursts.hint(tree, [path] if path else [], self.now)
         self.asked.append((self.now, tree, path))
 
-    def batches(self, tree: Tree) -> list[float]:
+    def batches(self, tree: TreeKey) -> list[float]:
         return [at for at, batch in self.done if batch.tree == tree]
 
 
@@ -192,7 +192,7 @@ def test_a_hint_of_head_alone_checks_no_path():
 
 def test_a_running_tree_waits_and_the_oldest_burst_comes_first():
     bursts = Bursts(0.1)
-    third: Tree = ("other", 1)
+    third: TreeKey = ("other", 1)
     for at, tree in enumerate([B, third, A]):
         bursts.hint(tree, ["a.py"], float(at))
 

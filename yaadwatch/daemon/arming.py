@@ -1,159 +1,24 @@
-"""Choose the folders to watch for each work tree, and group change hints into bursts.
+"""Choose the folders to watch for each work tree, and say what a change in them means.
 
 A work tree is never watched as a whole: only git's few folders, which show that HEAD moved, and the
 folders from the root to each anchored file. The number of folders is limited; of a work tree that
 does not fit only git's folders are watched, and polling covers its files.
-
-A hint opens a burst in its work tree. The burst ends after a quiet time or at its maximum length,
-and is held back while git holds the index lock. It then becomes one batch: a set of paths, or
-everything. Times are seconds of a monotonic clock, passed in by the caller.
 """
 
 import os
 import shlex
 import stat
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from yaadwatch.daemon.hints import TreeKey
 from yaadwatch.daemon.supervisor import Health
-from yaadwatch.model.settings import BURST, DIRTY_PATHS_MAX, HOLD, Watch
+from yaadwatch.model.settings import Watch
 from yaadwatch.repo.watch import Watcher, watch_limit
 from yaadwatch.staleness.stale import WatchedTree
-
-Tree = tuple[str, int]
-"""A project's id and a work tree's number in its store."""
-Lock = Callable[[Tree], Hashable | None]
-"""Returns what git holds in a tree right now, by an identity of its own; None when nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """What to check in a tree. `paths` None: everything; empty: only whether HEAD moved.
-
-    `since` is the time of the first hint; `bare`: a hint had no path, so that more than
-    the paths has to be looked at.
-    """
-
-    tree: Tree
-    paths: frozenset[str] | None
-    since: float
-    bare: bool = False
-
-
-@dataclass(slots=True, kw_only=True)
-class _Burst:
-    first: float
-    last: float
-    not_before: float
-    everything: bool = False
-    bare: bool = False
-    paths: set[str] = field(default_factory=set)
-
-
-class Bursts:
-    """The open bursts of all work trees.
-
-    Args:
-        quiet_s: so much silence ends a burst, 0 to 2 seconds.
-    """
-
-    def __init__(self, quiet_s: float) -> None:
-        self._quiet_s = quiet_s
-        # A held tree is looked at again after this, or after the quiet period if that is longer.
-        self._look_again_s = max(quiet_s, 0.05)
-        self._open: dict[Tree, _Burst] = {}
-        self._outlived: dict[Tree, Hashable] = {}
-
-    def __len__(self) -> int:
-        return len(self._open)
-
-    def hint(self, tree: Tree, paths: Collection[str], at: float) -> None:
-        """Note that `paths` may have changed; without any, that HEAD may have moved, or that agent
-        files may have to say something else.
-
-        Hints may arrive late and in any order; `at` is when they came.
-        """
-        burst = self._burst(tree, at)
-        burst.bare = burst.bare or not paths
-        if not burst.everything:
-            burst.paths.update(paths)
-        if len(burst.paths) > DIRTY_PATHS_MAX:
-            burst.everything = True
-            burst.paths.clear()
-
-    def everything(self, tree: Tree, at: float) -> None:
-        """Note that anything in the tree may have changed."""
-        burst = self._burst(tree, at)
-        burst.everything = True
-        burst.paths.clear()
-
-    def held(self, tree: Tree, at: float) -> None:
-        """Note that git began or ended its work on the index: an open burst is not over yet."""
-        if tree in self._open:
-            self._burst(tree, at)
-
-    def drop(self, tree: Tree) -> None:
-        """Forget a tree that is watched no longer."""
-        self._open.pop(tree, None)
-        self._outlived.pop(tree, None)
-
-    def due(self, now: float, *, lock: Lock, running: Collection[Tree], room: int) -> list[Batch]:
-        """Close the bursts that are over and return them as batches, the oldest first.
-
-        Args:
-            now: the present instant.
-            lock: returns the lock that git holds; called only for bursts that are otherwise over.
-            running: trees that are being checked; they wait.
-            room: so many batches at most.
-        """
-        batches: list[Batch] = []
-        for tree, burst in sorted(self._open.items(), key=lambda item: item[1].first):
-            if len(batches) >= room:
-                break
-            if tree in running or now < self._over_at(burst):
-                continue
-            if self._is_held(tree, burst, lock(tree), now):
-                burst.not_before = now + self._look_again_s
-                continue
-            del self._open[tree]
-            paths = None if burst.everything else frozenset(burst.paths)
-            batches.append(Batch(tree=tree, paths=paths, since=burst.first, bare=burst.bare))
-        return batches
-
-    def next_at(self, running: Collection[Tree]) -> float | None:
-        """Return the instant when `due` may have something; None when nothing is open."""
-        return min(
-            (self._over_at(burst) for tree, burst in self._open.items() if tree not in running),
-            default=None,
-        )
-
-    def _burst(self, tree: Tree, at: float) -> _Burst:
-        burst = self._open.get(tree)
-        if burst is None:
-            burst = self._open[tree] = _Burst(first=at, last=at, not_before=at)
-        burst.first = min(burst.first, at)
-        burst.last = max(burst.last, at)
-        return burst
-
-    def _over_at(self, burst: _Burst) -> float:
-        over = min(burst.last + self._quiet_s, burst.first + BURST.total_seconds())
-        return max(over, burst.not_before)
-
-    def _is_held(self, tree: Tree, burst: _Burst, lock: Hashable | None, now: float) -> bool:
-        if lock is None:
-            self._outlived.pop(tree, None)
-            return False
-        if self._outlived.get(tree) == lock:
-            return False
-        if now < burst.first + HOLD.total_seconds():
-            return True
-        # A lock that a crashed git left behind is waited for once, not at every save from now on.
-        self._outlived[tree] = lock
-        return False
-
 
 Mode = Literal["full", "poll", "off"]
 """How changes in a tree are noticed: notifications; polling; not at all, its folder is gone."""
@@ -194,7 +59,7 @@ _HEAD = Meaning(head=True)
 _REFS = Meaning(head=True, shape=True)
 
 
-def key_of(tree: WatchedTree) -> Tree:
+def key_of(tree: WatchedTree) -> TreeKey:
     """Return what a work tree is called by."""
     return tree.project, tree.worktree
 
@@ -326,9 +191,9 @@ class Arms:
         self._budget = budget
         self._silent = silent
         self._lock = threading.Lock()
-        self._armed: dict[Tree, _Armed] = {}
+        self._armed: dict[TreeKey, _Armed] = {}
         # Replaced entry by entry, never changed in place: the watcher's thread reads it unlocked.
-        self._interest: dict[Path, dict[Tree, Names]] = {}
+        self._interest: dict[Path, dict[TreeKey, Names]] = {}
 
     def arm(self, tree: WatchedTree) -> None:
         """Watch what `tree` needs as it is now, and nothing it needed before."""
@@ -349,7 +214,7 @@ class Arms:
                 wanted = {}
             self._apply(tree, wanted, demoted=demoted, silent=silences)
 
-    def disarm(self, key: Tree) -> None:
+    def disarm(self, key: TreeKey) -> None:
         """Watch nothing for a tree any more."""
         with self._lock:
             armed = self._armed.pop(key, None)
@@ -363,7 +228,7 @@ class Arms:
                 return name == "index.lock" or not name.endswith(".lock")
         return False
 
-    def meanings(self, folder: Path, name: str) -> list[tuple[Tree, Meaning]]:
+    def meanings(self, folder: Path, name: str) -> list[tuple[TreeKey, Meaning]]:
         """Return what a hint means, for each tree to which it means something."""
         found = []
         for key, names in self._interest.get(folder, _NOBODY).items():
@@ -374,22 +239,22 @@ class Arms:
                 found.append((key, meaning))
         return found
 
-    def mode(self, key: Tree) -> Mode:
+    def mode(self, key: TreeKey) -> Mode:
         """Return how changes in a tree are noticed."""
         armed = self._armed.get(key)
         return armed.mode if armed is not None else "off"
 
-    def is_told(self, key: Tree) -> bool:
+    def is_told(self, key: TreeKey) -> bool:
         """Return whether git's folder of a tree is watched; on a network file system it is not."""
         armed = self._armed.get(key)
         return armed is not None and armed.tree.git_dir in armed.folders
 
-    def is_silent(self, key: Tree) -> bool:
+    def is_silent(self, key: TreeKey) -> bool:
         """Return whether a part of a tree is on a file system without notifications."""
         armed = self._armed.get(key)
         return armed is not None and armed.silent
 
-    def is_demoted(self, key: Tree) -> bool:
+    def is_demoted(self, key: TreeKey) -> bool:
         """Return whether a tree's files are polled because the budget is spent."""
         armed = self._armed.get(key)
         return armed is not None and armed.demoted
@@ -399,7 +264,7 @@ class Arms:
         """Return how many trees are polled because the budget is spent."""
         return sum(armed.demoted for armed in tuple(self._armed.values()))
 
-    def _fits(self, key: Tree, wanted: Mapping[Path, Names]) -> bool:
+    def _fits(self, key: TreeKey, wanted: Mapping[Path, Names]) -> bool:
         """Return whether `wanted` and the other trees' folders are within the budget."""
         armed = self._armed.get(key)
         own = armed.folders if armed is not None else frozenset()
@@ -440,7 +305,7 @@ class Arms:
             tree=tree, folders=folders, mode=mode, demoted=demoted, silent=silent
         )
 
-    def _release(self, key: Tree, folders: Iterable[Path]) -> None:
+    def _release(self, key: TreeKey, folders: Iterable[Path]) -> None:
         for folder in folders:
             by = self._interest.get(folder, _NOBODY)
             others = {other: names for other, names in by.items() if other != key}
@@ -451,7 +316,7 @@ class Arms:
                 self._watcher.unwatch(folder)
 
 
-_NOBODY: dict[Tree, Names] = {}
+_NOBODY: dict[TreeKey, Names] = {}
 
 
 def _audible(

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from yaadwatch.daemon.arming import Batch, Bursts, Mode, Silent, Tree
+from yaadwatch.daemon.arming import Mode, Silent
 from yaadwatch.daemon.dispatch import Workers
-from yaadwatch.daemon.polling import HintQueue
+from yaadwatch.daemon.hints import Batch, Bursts, HintQueue, TreeKey
 from yaadwatch.daemon.supervisor import Health, attempt, error_in_words, log_crash
 from yaadwatch.daemon.trees import HERE, Engine, Trees
 from yaadwatch.model.errors import Code, YaadError
@@ -25,7 +25,7 @@ CHECKS_AT_ONCE: Final = 2
 STUCK_S: Final = 60.0
 """What takes longer than this on a machine with network disks may wait for one of them."""
 LOOK_S: Final = 0.05
-"""While something is open, hints are looked at at least this often, or once a quiet period."""
+"""While a burst is open, hints are looked at at least this often, or once a quiet period."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -58,20 +58,20 @@ class Intake:
         self._changed_projects: set[str] = set()
         self._registry_changed = False
         self._learning: asyncio.Task[None] | None = None
-        self._running: dict[Tree, asyncio.Task[None]] = {}
-        self._began_s: dict[Tree, float] = {}
-        self._failures: dict[Tree, int] = {}
-        self._unchecked: dict[Tree, frozenset[str] | None] = {}  # by checks that failed
-        self._waits: dict[Tree, int] = {}
-        self._next_looks: dict[Tree, asyncio.TimerHandle] = {}
+        self._running: dict[TreeKey, asyncio.Task[None]] = {}
+        self._began_s: dict[TreeKey, float] = {}
+        self._failures: dict[TreeKey, int] = {}
+        self._unchecked: dict[TreeKey, frozenset[str] | None] = {}  # by checks that failed
+        self._waits: dict[TreeKey, int] = {}
+        self._next_looks: dict[TreeKey, asyncio.TimerHandle] = {}
         self._lags_s: dict[str, float] = {}
         self.bursts = Bursts(settings.quiet_ms / 1000)
-        self.hearing = HintQueue(self._cares, monotonic_s)
+        self.hints = HintQueue(self._cares, monotonic_s)
         self._workers = Workers(1)
         self.trees = Trees(
             engine,
             self.bursts,
-            self.hearing,
+            self.hints,
             self._workers,
             settings=settings,
             health=health,
@@ -109,20 +109,20 @@ class Intake:
     def anchors_changed(self, project: str) -> None:
         """Note that other files matter in a project now; learnt after a quiet period."""
         self._changed_projects.add(project)  # not the set's own `add`: the set is replaced
-        self.hearing.nudge()
+        self.hints.nudge()
 
     def rules_changed(self, project: str) -> None:
         """Note that agent files may have to say something else now."""
         for key in self.trees.known:
             if key[0] == project:
                 self.bursts.hint(key, (), self._monotonic_s())
-        self.hearing.nudge()
+        self.hints.nudge()
 
     def head_moved(self, project: str, worktree: int) -> None:
         """Note that HEAD may have moved in a work tree, perhaps a new one."""
         if (project, worktree) in self.trees.known:
             self.bursts.hint((project, worktree), (), self._monotonic_s())
-            self.hearing.nudge()
+            self.hints.nudge()
         else:
             self.anchors_changed(project)
 
@@ -131,12 +131,12 @@ class Intake:
         for key, tree in self.trees.known.items():
             if folder.is_relative_to(tree.root):
                 self.bursts.hint(key, (), self._monotonic_s())
-        self.hearing.nudge()
+        self.hints.nudge()
 
     def registry_changed(self) -> None:
         """Note that projects may have come or gone."""
         self._registry_changed = True
-        self.hearing.nudge()
+        self.hints.nudge()
 
     def store_written(self, project: str) -> None:
         """Note that a project may now say where its work trees are, if it has moved."""
@@ -175,7 +175,7 @@ class Intake:
     @property
     def idle(self) -> bool:
         """Return whether nothing waits to be checked and no check runs."""
-        waiting = self.bursts or self.hearing or self._changed_projects
+        waiting = self.bursts or self.hints or self._changed_projects
         return not (waiting or self._running or self._learning or self._registry_changed)
 
     @property
@@ -190,18 +190,18 @@ class Intake:
     async def _pause(self) -> None:
         """Wait until a burst is due or a hint arrives."""
         if not self.bursts:
-            await self.hearing.pause(None)
+            await self.hints.pause(None)
             return
         # Without room for another check only the end of one matters, which nudges; what is due
         # already would else be looked for without a pause.
         full = self._unhindered >= CHECKS_AT_ONCE
         at = None if full else self.bursts.next_at(self._running.keys())
         wait_s = self._look_s if at is None else max(at - self._monotonic_s(), 0.0)
-        await self.hearing.pause(min(wait_s, self._look_s))
+        await self.hints.pause(min(wait_s, self._look_s))
 
     def _interpret(self) -> None:
         """Turn the queued hints into bursts."""
-        heard = self.hearing.take()
+        heard = self.hints.take()
         for (folder, name), at in heard.hints.items():
             for key, meaning in self.trees.arms.meanings(folder, name):
                 if meaning.trees:
@@ -224,7 +224,7 @@ class Intake:
         if error is not None:
             log_crash("watch.not_refreshed", error, effect="tried again by the next sweep")
         self._learning = None
-        self.hearing.nudge()
+        self.hints.nudge()
 
     async def _refresh_changed(self) -> None:
         changed, self._changed_projects = self._changed_projects, set()
@@ -234,7 +234,7 @@ class Intake:
         for project in sorted(changed):
             await self.trees.refresh(project)
 
-    def _lock(self, key: Tree) -> Hashable | None:
+    def _lock(self, key: TreeKey) -> Hashable | None:
         """Return the index lock of a tree; never asks a network file system, which may hang."""
         tree = self.trees.known.get(key)
         if tree is None or not self.trees.arms.is_told(key):
@@ -267,7 +267,7 @@ class Intake:
         finally:
             self._began_s.pop(key, None)
             self._running.pop(key, None)
-            self.hearing.nudge()
+            self.hints.nudge()
 
     async def _check_in_thread(self, batch: Batch) -> None:
         if batch.tree not in self.trees.known:
@@ -287,7 +287,7 @@ class Intake:
         if done.raised or done.cleared:
             await self.trees.refresh(project)  # the places that flags point to are watched too
 
-    def _wait_for_git(self, key: Tree, *, waiting: bool) -> None:
+    def _wait_for_git(self, key: TreeKey, *, waiting: bool) -> None:
         """Check the agent files again later, while git or a person is writing them."""
         planned = self._next_looks.pop(key, None)
         if planned is not None:
@@ -343,20 +343,20 @@ class Intake:
         else:
             self._unchecked[key] = known | batch.paths
 
-    def _check_again(self, key: Tree) -> None:
+    def _check_again(self, key: TreeKey) -> None:
         if key in self._unchecked:
             self._again(key, self._unchecked.pop(key))
 
-    def _again(self, key: Tree, paths: frozenset[str] | None) -> None:
+    def _again(self, key: TreeKey, paths: frozenset[str] | None) -> None:
         if key not in self.trees.known:
             return
         if paths is None:
             self.bursts.everything(key, self._monotonic_s())
         else:
             self.bursts.hint(key, paths, self._monotonic_s())
-        self.hearing.nudge()
+        self.hints.nudge()
 
-    def _forget(self, key: Tree) -> None:
+    def _forget(self, key: TreeKey) -> None:
         """Forget a tree that is watched no longer."""
         self._failures.pop(key, None)
         self._unchecked.pop(key, None)
@@ -366,5 +366,5 @@ class Intake:
         self._health.well(_part(key))
 
 
-def _part(key: Tree) -> str:
+def _part(key: TreeKey) -> str:
     return f"check {key[0]} {key[1]}"

@@ -1,23 +1,18 @@
-"""Poll files for changes, and queue hints between the watcher's thread and the loop.
+"""Poll files for changes.
 
 Polling works on every file system. It uses only `stat` (about two microseconds a file) and keeps
 the last state in memory, so polling an idle project never opens its store. The first look only
 records the state: look before the first check.
-
-The queue is a bounded set. A storm of hints does not wake the loop for each: the loop is woken only
-when it waits for nothing else, and otherwise looks by itself.
 """
 
-import asyncio
 import os
-import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
-from yaadwatch.daemon.arming import Tree, key_of
+from yaadwatch.daemon.arming import key_of
+from yaadwatch.daemon.hints import TreeKey
 from yaadwatch.staleness.stale import WatchedTree
 from yaadwatch.workspace.agent_files import Formats, formats, is_skipped_folder
 
@@ -129,8 +124,8 @@ class Poller:
 
     def __init__(self, formats: Callable[[], Formats] = formats) -> None:
         self._formats = formats
-        self._looks: dict[Tree, _Look] = {}
-        self._folders: dict[Tree, Folders] = {}
+        self._looks: dict[TreeKey, _Look] = {}
+        self._folders: dict[TreeKey, Folders] = {}
 
     def look(self, tree: WatchedTree) -> Differences:
         """Look at a tree; return what differs from the last look. New anchors do not count."""
@@ -155,7 +150,7 @@ class Poller:
             replaced=now.root != before.root,
         )
 
-    def forget(self, key: Tree) -> None:
+    def forget(self, key: TreeKey) -> None:
         """Forget how a tree looked."""
         self._looks.pop(key, None)
         self._folders.pop(key, None)
@@ -226,81 +221,3 @@ def _head(tree: WatchedTree, named: bytes) -> int:
     if reference.startswith("refs/heads/") and ".." not in reference and "\0" not in reference:
         places[f"{common_dir}/{reference}"] = None
     return hash((named, *map(_signature, places)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HintedNames:
-    """Names in folders, each with the time of its last hint; `lost`: some hints were dropped."""
-
-    hints: Mapping[tuple[Path, str], float]
-    lost: bool
-
-
-class HintQueue:
-    """Takes hints in the watcher's thread, gives them to the loop it was made in.
-
-    Args:
-        cares: returns whether a name in a folder is relevant; must be quick.
-        monotonic_s: the clock of hints.
-    """
-
-    def __init__(
-        self, cares: Callable[[Path, str], bool], monotonic_s: Callable[[], float]
-    ) -> None:
-        self._cares = cares
-        self._monotonic_s = monotonic_s
-        self._loop = asyncio.get_running_loop()
-        self._news = asyncio.Event()
-        self._lock = threading.Lock()
-        self._hints: dict[tuple[Path, str], float] = {}
-        self._lost = False
-        self._waiting = False
-
-    def __bool__(self) -> bool:
-        return bool(self._hints) or self._lost
-
-    def hint(self, folder: Path, name: str) -> None:
-        """Take a hint. Called by the watcher's thread, thousands of times a second at worst."""
-        if not self._cares(folder, name):
-            return
-        with self._lock:
-            # More different names than this between two looks count as lost hints.
-            if len(self._hints) < 20_000:
-                self._hints[folder, name] = self._monotonic_s()
-            else:
-                self._lost = True
-        self._wake()
-
-    def overflow(self) -> None:
-        """Take note of lost hints. Called by the watcher's thread."""
-        self._lost = True
-        self._wake()
-
-    def take(self) -> HintedNames:
-        """Return what was heard since the last time."""
-        with self._lock:
-            heard = HintedNames(hints=self._hints, lost=self._lost)
-            self._hints, self._lost = {}, False
-        return heard
-
-    def nudge(self) -> None:
-        """Let `pause` return soon. Called on the loop."""
-        self._news.set()
-
-    async def pause(self, seconds: float | None) -> None:
-        """Return after `seconds`, or when nudged; hints end only a wait without end (None)."""
-        if seconds is None:
-            self._waiting = True
-            if self:  # arrived before we were waiting, so nothing woke us
-                return
-        try:
-            async with asyncio.timeout(seconds):
-                await self._news.wait()
-        except TimeoutError:
-            return
-        self._news.clear()
-
-    def _wake(self) -> None:
-        if self._waiting:
-            self._waiting = False
-            self._loop.call_soon_threadsafe(self._news.set)

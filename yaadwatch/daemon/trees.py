@@ -10,19 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
-from yaadwatch.daemon.arming import (
-    Arms,
-    Bursts,
-    Meaning,
-    Mode,
-    Silent,
-    Tree,
-    budget,
-    key_of,
-    report,
-)
+from yaadwatch.daemon.arming import Arms, Meaning, Mode, Silent, budget, key_of, report
 from yaadwatch.daemon.dispatch import Workers
-from yaadwatch.daemon.polling import NOTHING, Differences, HintQueue, Poller
+from yaadwatch.daemon.hints import Bursts, HintQueue, TreeKey
+from yaadwatch.daemon.polling import NOTHING, Differences, Poller
 from yaadwatch.daemon.supervisor import Health
 from yaadwatch.db import projects
 from yaadwatch.model.errors import YaadError
@@ -118,7 +109,7 @@ class Trees:
     Args:
         engine: knows the projects, and which of their files matter.
         bursts: is given what may have changed.
-        hearing: hears the watcher.
+        hints: the queue of what the watcher reports.
         workers: one thread for each project, and one for what is on this machine.
         settings: how files are watched.
         health: reports what is degraded.
@@ -131,38 +122,38 @@ class Trees:
         self,
         engine: Engine,
         bursts: Bursts,
-        hearing: HintQueue,
+        hints: HintQueue,
         workers: Workers,
         *,
         settings: Watch,
         health: Health,
         monotonic_s: Callable[[], float],
         silent: Silent,
-        dropped: Callable[[Tree], None],
+        dropped: Callable[[TreeKey], None],
     ) -> None:
         self._engine = engine
         self._bursts = bursts
-        self._hearing = hearing
+        self._hints = hints
         self._settings = settings
         self._health = health
         self._monotonic_s = monotonic_s
         self._silent = silent
         self._dropped = dropped
         self._silent_places: frozenset[Path] = frozenset()
-        self._known: dict[Tree, WatchedTree] = {}
-        self._unarmed: set[Tree] = set()
-        self._away: set[Tree] = set()  # those of which a check found no folder
-        self._unlearnt: set[Tree] = set()  # those that were not found when we last learnt of them
+        self._known: dict[TreeKey, WatchedTree] = {}
+        self._unarmed: set[TreeKey] = set()
+        self._away: set[TreeKey] = set()  # those of which a check found no folder
+        self._unlearnt: set[TreeKey] = set()  # not found when we last listed them
         self._places: Mapping[str, Path] = {}
         self._poller = Poller(engine.formats)
         self._workers = workers
-        self._afar: dict[Tree, asyncio.Task[None]] = {}  # looks at network disks under way
+        self._afar: dict[TreeKey, asyncio.Task[None]] = {}  # looks at network disks under way
         self.watcher: Watcher = Watcher()
         self.arms = self._arms_of(self.watcher)
 
     async def start(self) -> None:
         """Watch every project, then note that everything has to be checked."""
-        self.watcher = open_watcher(self._hearing.hint, self._hearing.overflow, self.cares)
+        self.watcher = open_watcher(self._hints.hint, self._hints.overflow, self.cares)
         self.arms = self._arms_of(self.watcher)
         self._silent_places = frozenset(await self._look(self._silent, Path("/")))
         await self.refresh(None)
@@ -178,7 +169,7 @@ class Trees:
         return self.arms.cares(folder, name)
 
     @property
-    def known(self) -> Mapping[Tree, WatchedTree]:
+    def known(self) -> Mapping[TreeKey, WatchedTree]:
         """Return the work trees there are."""
         return self._known
 
@@ -211,7 +202,7 @@ class Trees:
                 self._bursts.everything(key_of(tree), now)
             elif tree.paths - known.paths:
                 self._bursts.hint(key_of(tree), tree.paths - known.paths, now)
-        self._hearing.nudge()
+        self._hints.nudge()
 
     async def who_came_or_went(self) -> set[str]:
         """Return the projects that came, went, or are registered for another place now."""
@@ -232,9 +223,9 @@ class Trees:
         now = self._monotonic_s()
         for key in self._known:
             self._bursts.everything(key, now)
-        self._hearing.nudge()
+        self._hints.nudge()
 
-    def take(self, key: Tree, meaning: Meaning, at: float) -> None:
+    def take(self, key: TreeKey, meaning: Meaning, at: float) -> None:
         """Note what a hint means for a tree."""
         if meaning.lock:
             self._bursts.held(key, at)
@@ -261,9 +252,9 @@ class Trees:
             return self._poller.look(tree)
 
         await self._look_at(known, look)
-        self._hearing.nudge()
+        self._hints.nudge()
 
-    async def arm_if_changed(self, key: Tree) -> frozenset[str]:
+    async def arm_if_changed(self, key: TreeKey) -> frozenset[str]:
         """Watch what a tree needs as it is now; return the paths that look different by then.
 
         Before a check: a change in between is either seen or notified.
@@ -278,12 +269,12 @@ class Trees:
         self._report()
         return (found or NOTHING).paths
 
-    def found(self, key: Tree) -> bool:
+    def found(self, key: TreeKey) -> bool:
         """Note that a check found the folder of a tree; return whether to list it again."""
         self._away.discard(key)
         return key in self._unlearnt
 
-    def not_found(self, key: Tree) -> None:
+    def not_found(self, key: TreeKey) -> None:
         """Note that a check found no folder: it is looked for with each poll."""
         self._away.add(key)
 
@@ -359,7 +350,7 @@ class Trees:
     ) -> None:
         """Take in how the files of trees differ, those on network disks (None) last."""
 
-        def several(some: Sequence[WatchedTree]) -> list[tuple[Tree, Differences]]:
+        def several(some: Sequence[WatchedTree]) -> list[tuple[TreeKey, Differences]]:
             found = ((key_of(tree), look(tree)) for tree in some)
             return [(key, seen) for key, seen in found if seen is not None]
 
@@ -386,9 +377,9 @@ class Trees:
         finally:
             del self._afar[key]
         self._take_seen(key, seen)
-        self._hearing.nudge()
+        self._hints.nudge()
 
-    def _take_seen(self, key: Tree, seen: Differences) -> None:
+    def _take_seen(self, key: TreeKey, seen: Differences) -> None:
         if seen and key in self._known:
             # The watcher may have missed these paths: a mounted disk hides a folder,
             # whose watch then reports nothing. Arming the tree again mends it.
@@ -396,7 +387,7 @@ class Trees:
             meaning = Meaning(paths=tuple(seen.paths), head=seen.head, shape=shape)
             self.take(key, meaning, self._monotonic_s())
 
-    async def _forget(self, key: Tree) -> None:
+    async def _forget(self, key: TreeKey) -> None:
         self._known.pop(key, None)  # another refresh may have been as quick
         self._bursts.drop(key)
         self._unarmed.discard(key)
