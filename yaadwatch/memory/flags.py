@@ -185,7 +185,7 @@ class Gathered:
     seen: tuple[Sighting, ...]
 
 
-def row_of(conn: Connection, worktree: int) -> Worktree:
+def worktree_row(conn: Connection, worktree: int) -> Worktree:
     """Return the row of a work tree.
 
     Raises:
@@ -207,7 +207,7 @@ def write(home: Home, space: Space, gathered: Gathered) -> Checked:
     worktree = space.worktree.id
 
     def commit(conn: Connection) -> Checked:
-        row = row_of(conn, worktree)
+        row = worktree_row(conn, worktree)
         before = {flag.node: flag for flag in anchors.flags_of_worktree(conn, worktree)}
         own = {node_id: judged_on for node_id, (judged_on, _) in gathered.judged.items()}
         unchanged = anchors.unchanged(conn, own)

@@ -195,7 +195,7 @@ def impact(home: Home, call: Call, ask: Impact) -> dict[str, object]:
         resting = space.db.read(
             seen_from, view, _resting, space.worktree.id, path, symbol, anchored
         )
-        checked_at = space.db.read(flags.row_of, space.worktree.id).checked_at
+        checked_at = space.db.read(flags.worktree_row, space.worktree.id).checked_at
     return {
         "path": path or ".",
         "symbol": symbol or None,

@@ -30,89 +30,6 @@ ELSEWHERE_MAX = 8
 """Places listed for a word, or for the files of a folder or pattern."""
 FOLLOWED_MAX = 8
 """Files followed through the history one by one, where a comparison shows no renames."""
-
-
-def see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:
-    """Return whether a file matches the anchored pattern, or where most of its files are now.
-
-    Args:
-        anchor: on a pattern.
-        view: the work tree, or a commit.
-        head: the commit that is checked out, which knows what happened since the anchor's.
-
-    Raises:
-        YaadError: git did not answer, or refused.
-    """
-    pattern = anchor.symbol
-    if view.matching(pattern):
-        return Seen(place=anchor.path, same_bytes=True, span=Span.SAME)
-    meant = _at_head(anchor, head)
-    if not meant and head.is_of_another_history(anchor):
-        return file_state.untold(anchor, f"no file matches {as_name(pattern)}")
-    went = _now(meant, view, head)
-    named = Counter(
-        found for old, new in went.items() if (found := targets.following(pattern, old, new))
-    )
-    best, count = named.most_common(1)[0] if named else (None, 0)
-    if best is not None and 2 * count > len(meant) and not _means_others(best, went, anchor, head):
-        return Seen(place=best, span=Span.MISSING)
-    if 2 * len(went) > len(meant):
-        # Their folders, the most frequent first; a file at the top stands for itself.
-        places = Counter(new.rpartition("/")[0] or new for new in went.values())
-        ordered = sorted(places, key=lambda place: (-places[place], place))
-        return Seen(span=Span.MISSING, elsewhere=tuple(ordered[:ELSEWHERE_MAX]))
-    likely = best if 2 * count > len(went) and 4 * count >= len(meant) else None
-    return Seen(span=Span.MISSING, likely=likely)
-
-
-def _means_others(pattern: str, went: Mapping[str, str], anchor: Anchor, head: AtHead) -> bool:
-    """Return whether the pattern now matches files that other files joined later.
-
-    A statement about all files of a pattern may not hold for those.
-    """
-    came = set(head.window(anchor.commit).changes.added) if head.knows(anchor) else set()
-    there = head.listing()
-    return bool(
-        set(there.matching(pattern))
-        - set(there.matching(anchor.symbol))
-        - came
-        - set(went.values())
-    )
-
-
-def _at_head(anchor: Anchor, head: AtHead) -> dict[str, str | None]:
-    """Return the files that the pattern matched, and the path of each at HEAD; None: it has none.
-
-    Of many files only the first ones, by path, are looked up.
-    """
-    here = sorted(head.listing().matching(anchor.symbol))[:MOVED_INSIDE_MAX]
-    if here:
-        return dict(zip(here, here, strict=True))
-    if not head.knows(anchor):
-        return {}
-    changes = head.window(anchor.commit).changes
-    left = Tree.of((*changes.renamed, *changes.removed)).matching(anchor.symbol)
-    meant = sorted(left)[:MOVED_INSIDE_MAX]
-    renamed = {path: changes.renamed.get(path) for path in meant}
-    if 2 * sum(to is not None for to in renamed.values()) > len(renamed):
-        return renamed
-    followed = (replace(anchor, path=path, symbol="", method=Method.FILE) for path in meant)
-    return {one.path: head.renamed_to(one) for one in islice(followed, FOLLOWED_MAX)}
-
-
-def _now(meant: Mapping[str, str | None], view: View, head: AtHead) -> dict[str, str]:
-    """Return the files that exist, also those that moved without a commit; first paths only."""
-    found: dict[str, str] = {}
-    for old, committed in meant.items():
-        place = committed if committed is not None and view.find(committed) is not None else None
-        if committed is not None and place is None and isinstance(view, WorkTree):
-            blob = head.find(committed)
-            place = view.moved_to(committed, (blob.blob,) if blob is not None else ())
-        if place is not None:
-            found[old] = place
-    return found
-
-
 WIDE = 25
 """Uses from which the current count decides: single uses of so common a name come and go."""
 PARTS_MAX = 64
@@ -391,6 +308,78 @@ def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
     return _followed(anchor, view, head)
 
 
+def _see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    """Return whether a file matches the anchored pattern, or where most of its files are now."""
+    pattern = anchor.symbol
+    if view.matching(pattern):
+        return Seen(place=anchor.path, same_bytes=True, span=Span.SAME)
+    meant = _at_head(anchor, head)
+    if not meant and head.is_of_another_history(anchor):
+        return file_state.untold(anchor, f"no file matches {as_name(pattern)}")
+    went = _now(meant, view, head)
+    named = Counter(
+        found for old, new in went.items() if (found := targets.following(pattern, old, new))
+    )
+    best, count = named.most_common(1)[0] if named else (None, 0)
+    if best is not None and 2 * count > len(meant) and not _means_others(best, went, anchor, head):
+        return Seen(place=best, span=Span.MISSING)
+    if 2 * len(went) > len(meant):
+        # Their folders, the most frequent first; a file at the top stands for itself.
+        places = Counter(new.rpartition("/")[0] or new for new in went.values())
+        ordered = sorted(places, key=lambda place: (-places[place], place))
+        return Seen(span=Span.MISSING, elsewhere=tuple(ordered[:ELSEWHERE_MAX]))
+    likely = best if 2 * count > len(went) and 4 * count >= len(meant) else None
+    return Seen(span=Span.MISSING, likely=likely)
+
+
+def _means_others(pattern: str, went: Mapping[str, str], anchor: Anchor, head: AtHead) -> bool:
+    """Return whether the pattern now matches files that other files joined later.
+
+    A statement about all files of a pattern may not hold for those.
+    """
+    came = set(head.window(anchor.commit).changes.added) if head.knows(anchor) else set()
+    there = head.listing()
+    return bool(
+        set(there.matching(pattern))
+        - set(there.matching(anchor.symbol))
+        - came
+        - set(went.values())
+    )
+
+
+def _at_head(anchor: Anchor, head: AtHead) -> dict[str, str | None]:
+    """Return the files that the pattern matched, and the path of each at HEAD; None: it has none.
+
+    Of many files only the first ones, by path, are looked up.
+    """
+    here = sorted(head.listing().matching(anchor.symbol))[:MOVED_INSIDE_MAX]
+    if here:
+        return dict(zip(here, here, strict=True))
+    if not head.knows(anchor):
+        return {}
+    changes = head.window(anchor.commit).changes
+    left = Tree.of((*changes.renamed, *changes.removed)).matching(anchor.symbol)
+    meant = sorted(left)[:MOVED_INSIDE_MAX]
+    renamed = {path: changes.renamed.get(path) for path in meant}
+    if 2 * sum(to is not None for to in renamed.values()) > len(renamed):
+        return renamed
+    followed = (replace(anchor, path=path, symbol="", method=Method.FILE) for path in meant)
+    return {one.path: head.renamed_to(one) for one in islice(followed, FOLLOWED_MAX)}
+
+
+def _now(meant: Mapping[str, str | None], view: View, head: AtHead) -> dict[str, str]:
+    """Return the files that exist, also those that moved without a commit; first paths only."""
+    found: dict[str, str] = {}
+    for old, committed in meant.items():
+        place = committed if committed is not None and view.find(committed) is not None else None
+        if committed is not None and place is None and isinstance(view, WorkTree):
+            blob = head.find(committed)
+            place = view.moved_to(committed, (blob.blob,) if blob is not None else ())
+        if place is not None:
+            found[old] = place
+    return found
+
+
 def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
     place = file_state.see(replace(anchor, method=Method.FILE), view, head)
     if place.unknown:
@@ -532,7 +521,7 @@ def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:
 
 _OBSERVERS = {
     Method.FOLDER: _see_folder,
-    Method.GLOB: see_pattern,
+    Method.GLOB: _see_pattern,
     Method.WORD: _see_word,
     Method.TARGET: _see_target,
     Method.VALUE: _see_value,

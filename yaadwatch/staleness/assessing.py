@@ -13,6 +13,7 @@ from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.verdict import (
     DEFINED,
     HEIR_LINES_MIN,
+    PLACED,
     STALE_VERDICTS,
     AnchorVerdict,
     features,
@@ -127,7 +128,7 @@ def _moved_along(text: str, judged: AnchorVerdict, named: Collection[tuple[str, 
     "Use `utils.py` (not `helpers.py`)" names the new place by another name than the old one. Unless
     the sentence with the old name says that it moves, it is false then.
     """
-    is_place = judged.verdict is Verdict.MOVED and judged.anchor.method in _PLACED
+    is_place = judged.verdict is Verdict.MOVED and judged.anchor.method in PLACED
     tails = [tail for place, tail in named if place == judged.place]
     by_same_name = any(f"/{judged.anchor.path}".endswith(f"/{tail}") for tail in tails)
     return is_place and bool(tails) and (by_same_name or _says_it_moves(text, judged.anchor.path))
@@ -145,7 +146,6 @@ def _says_it_moves(text: str, path: str) -> bool:
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?])\s+|\n\s*\n|\n(?=\s*[-*+]\s)")
 _UP = re.compile(r"^(?:\.{1,2}/)+")
 _MOVES = re.compile(r"(?i)\b(?:mov|renam|migrat|relocat|becom|replac|supersed)|->|→|⇒|=>")
-_PLACED = frozenset((Method.FILE, Method.FOLDER))
 
 
 def _worst(observations: Sequence[AnchorVerdict]) -> AnchorVerdict:

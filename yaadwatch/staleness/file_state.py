@@ -15,7 +15,7 @@ from yaadwatch.repo.repository import blob_id
 from yaadwatch.staleness import proposals, successors
 from yaadwatch.staleness.commits import AtHead, is_ours
 from yaadwatch.staleness.git_queries import History
-from yaadwatch.staleness.verdict import Seen, Span
+from yaadwatch.staleness.verdict import PLACED, Seen, Span
 from yaadwatch.staleness.worktree import View, WorkTree
 from yaadwatch.text.quoting import as_name, as_names
 from yaadwatch.text.words import cached
@@ -309,15 +309,12 @@ def _defining(view: View, symbol: str, like: str) -> dict[str, tuple[Method, str
     return {path: found for path, found in defined if found is not None}
 
 
-_PLACED = frozenset((Method.FILE, Method.FOLDER))
-
-
 def of_ignored(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
     """Return `seen`; as unchanged where the missing file was ignored by git, then and now."""
     is_gone = seen.place is None and not seen.unknown
     if not is_gone or anchor.method is Method.GLOB or not _is_ignored(anchor, head):
         return seen
-    span = None if anchor.method in _PLACED else Span.SAME
+    span = None if anchor.method in PLACED else Span.SAME
     return Seen(place=anchor.path, span=span)
 
 

@@ -64,7 +64,7 @@ def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
         found = space.db.read(flags.spread_flags, space.worktree.id)
         known = space.db.read(nodes.many, [flag.node for flag in found])
         places = space.db.read(said_places, space.worktree.id, known)
-        checked_at = space.db.read(flags.row_of, space.worktree.id).checked_at
+        checked_at = space.db.read(flags.worktree_row, space.worktree.id).checked_at
         looking = space.db.read(anchors.lookback_of, space.worktree.id).left
         comparing = views.comparing_row(home, space)
         shallow = views.shallow_row(space)
@@ -185,9 +185,12 @@ def check_space(home: Home, space: Space, paths: frozenset[str] | None) -> Check
 
 
 def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
-    """Judge the memories that a change of these paths, or of HEAD, may affect; store nothing."""
+    """Judge the memories that a change of these paths, or of HEAD, may affect; store nothing.
+
+    `hidden`: git hides the files that state them; `loose`: they are about uncommitted work.
+    """
     db, worktree = space.db, space.worktree.id
-    row = db.read(flags.row_of, worktree)
+    row = db.read(flags.worktree_row, worktree)
     known = db.read(anchors.sightings_of_worktree, worktree)
     flagged = {flag.node: flag for flag in db.read(anchors.flags_of_worktree, worktree)}
     hidden, loose = db.read(history.hidden_by_git, worktree), db.read(visibility.all_provisional)
@@ -212,7 +215,7 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     affected |= {
         flag.node
         for flag in flagged.values()
-        if (full and not _settled(flag, head, head_was)) or changed & _places(flag)
+        if (full and not _stays(flag, head, head_was)) or changed & _places(flag)
     }
     anchored, texts = db.read(anchors.of_nodes, affected), db.read(nodes.texts, affected)
     pages = defaultdict[str, set[str]](set)  # the files that state each memory now
@@ -394,7 +397,7 @@ def _grown_from(former: str, head: AtHead) -> str:
     return ""
 
 
-def _settled(flag: Flag, head: AtHead, head_was: str) -> bool:
+def _stays(flag: Flag, head: AtHead, head_was: str) -> bool:
     """Return whether a flag stays as it is while the memory's own files are unchanged."""
     return (
         flag.verdict is Verdict.CHANGED

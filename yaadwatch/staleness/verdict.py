@@ -100,6 +100,9 @@ BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 DEFINED = frozenset((Method.TREE, Method.LINES))
 """Anchors on definitions."""
 
+PLACED = frozenset((Method.FILE, Method.FOLDER))
+"""Anchors on whole files and folders."""
+
 _ORDER = (
     Verdict.FRESH,
     Verdict.TOUCHED,
@@ -118,7 +121,7 @@ def judge_anchor(anchor: Anchor, seen: Seen) -> AnchorVerdict:
 def _judge(anchor: Anchor, seen: Seen) -> AnchorVerdict:
     if seen.unknown:
         return AnchorVerdict(anchor, Verdict.UNKNOWN, seen.unknown)
-    if anchor.method in (Method.FILE, Method.FOLDER):
+    if anchor.method in PLACED:
         return _judge_file(anchor, seen)
     if anchor.method is Method.GLOB and seen.span is Span.MISSING:
         return _judge_pattern(anchor, seen)
@@ -297,13 +300,12 @@ def _still_there(anchor: Anchor, seen: Seen) -> AnchorVerdict:
 
 _LOST = frozenset((Verdict.GONE, Verdict.MOVED))
 _GONE = frozenset((Verdict.GONE,))
-_PLACES = frozenset((Method.FILE, Method.FOLDER, Method.GLOB))
 _GRAVEST = (
     ("value_changed", frozenset((Method.VALUE,)), _LOST | {Verdict.CHANGED}),
-    ("place_lost", _PLACES, _LOST),
+    ("place_lost", PLACED | {Method.GLOB}, _LOST),
     ("target_gone", frozenset((Method.TARGET,)), _GONE),
     ("word_gone", frozenset((Method.WORD,)), _GONE),
-    ("definition_gone", frozenset((Method.TREE, Method.LINES)), _GONE),
+    ("definition_gone", DEFINED, _GONE),
 )
 """The kinds of loss, with their anchors and verdicts, the gravest first.
 

@@ -33,8 +33,8 @@ _ODD = {
 }
 
 
-class Place(Protocol):
-    """The files of a work tree; a `Space` is one."""
+class SpaceLike(Protocol):
+    """What is needed of a `Space` to read its files."""
 
     @property
     def root(self) -> Path:
@@ -56,7 +56,7 @@ class WorkTree:
         now_ns: now, in nanoseconds, to recognise signatures that are too fresh to trust.
     """
 
-    space: Place
+    space: SpaceLike
     known: dict[str, Sighting]
     now_ns: int
     object_format: str
@@ -276,13 +276,13 @@ def _masked(branch: str) -> str:
     return privacy.mask(branch).text
 
 
-def head_of(space: Place) -> layout.Head:
+def head_of(space: SpaceLike) -> layout.Head:
     """Return HEAD, with the name of its branch masked."""
     found = space.repository.head()
     return replace(found, branch=_masked(found.branch))
 
 
-def look_at(space: Place, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
+def look_at(space: SpaceLike, known: Iterable[Sighting], now_ns: int) -> tuple[WorkTree, AtHead]:
     """Return both views of a work tree, for one job; the branch's name is masked.
 
     Args:
