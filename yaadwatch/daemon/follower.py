@@ -31,12 +31,12 @@ PAGE: Final = 100
 USER: Final = ""
 """The name of the user store in events."""
 
-Verb = Literal["head", "anchors", "rules"]
+Reaction = Literal["head", "anchors", "rules"]
 """`head`: HEAD of that work tree may have moved. `anchors`: other files may matter now, the agent
 files may have to say something else, and a vector may be missing. `rules`: only what agent files
 say."""
 
-REACTIONS: Final[Mapping[str, Verb]] = {
+REACTIONS: Final[Mapping[str, Reaction]] = {
     # The check that found a moved HEAD wrote its verdicts in the same transaction. Looking again
     # finds the HEAD that moved on while it was looking.
     events.HEAD_MOVED: "head",
@@ -57,11 +57,11 @@ _log: Final = logging.getLogger(__name__)
 R = TypeVar("R")
 
 
-def reaction_to(event: Event) -> Verb | None:
+def reaction_to(event: Event) -> Reaction | None:
     """Return the reaction to an event; of edges, only those that supersede have one."""
-    verb = REACTIONS.get(event.kind)
+    reaction = REACTIONS.get(event.kind)
     is_edge = event.kind in (events.EDGE_CREATED, events.EDGE_CLOSED)
-    return None if is_edge and event.body.get("kind") != SUPERSEDES else verb
+    return None if is_edge and event.body.get("kind") != SUPERSEDES else reaction
 
 
 class Follower:

@@ -203,13 +203,13 @@ def mask(text: str) -> str:
 
 def _react(intake: Intake, filler: Filler, project: str, event: Event | None) -> None:
     """Do what `REACTIONS` says of an event; everything when any may have been missed (None)."""
-    verb = "anchors" if event is None else follower.reaction_to(event)
-    if verb == "head" and event is not None:
+    reaction = "anchors" if event is None else follower.reaction_to(event)
+    if reaction == "head" and event is not None:
         worktree = event.body.get("worktree")
         if isinstance(worktree, int):
             intake.head_moved(project, worktree)
         return
-    if verb == "anchors":
+    if reaction == "anchors":
         intake.anchors_changed(project)
         filler.wake(project)
     intake.rules_changed(project)
