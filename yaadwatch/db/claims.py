@@ -14,7 +14,7 @@ import apsw
 
 from yaadwatch.db.codec import Record, from_ms, json_list, to_ms
 from yaadwatch.db.edges import is_superseded_sql
-from yaadwatch.model.memories import EVIDENCE, LINK, Claimed, Clash, Gap, Settled, Stated, Thing
+from yaadwatch.model.memories import EVIDENCE, LINK, Claimed, Clash, Gap, Resolution, Stated, Thing
 
 TEXT: Final = "text"
 """The source of a claim made by its memory's text."""
@@ -188,7 +188,7 @@ def count_gaps(conn: apsw.Connection) -> int:
     return int(conn.execute("SELECT count(*) FROM gaps").get)
 
 
-_SETTLED: Final = Record(Settled, "contradictions")
+_SETTLED: Final = Record(Resolution, "contradictions")
 _HOLDS: Final = "(claims.valid_until_ms IS NULL OR claims.valid_until_ms > :now_ms)"
 _ABOUT_THE_SAME: Final = """
     claims.valid_until_ms IS NULL
@@ -341,7 +341,7 @@ def contradiction_evidence(
     ]
 
 
-def settle_contradiction(conn: apsw.Connection, settled: Iterable[Settled]) -> None:
+def settle_contradiction(conn: apsw.Connection, settled: Iterable[Resolution]) -> None:
     """Store the decision on a contradiction, a row for each pair of claims.
 
     Raises:
@@ -350,6 +350,6 @@ def settle_contradiction(conn: apsw.Connection, settled: Iterable[Settled]) -> N
     _SETTLED.insert(conn, settled)
 
 
-def decided_contradictions(conn: apsw.Connection, limit: int) -> list[Settled]:
+def decided_contradictions(conn: apsw.Connection, limit: int) -> list[Resolution]:
     """Return at most `limit` decisions, newest first."""
     return _SETTLED.select(conn, "ORDER BY at_ms DESC, id DESC LIMIT ?", (limit,))

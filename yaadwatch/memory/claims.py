@@ -40,7 +40,7 @@ from yaadwatch.model.memories import (
     Claimed,
     Edge,
     Node,
-    Settled,
+    Resolution,
 )
 from yaadwatch.model.settings import CLAIMS_TOLD_MAX
 from yaadwatch.text import privacy
@@ -329,7 +329,7 @@ def _settle(
     ]
     _refuse_persons(conn, one, losing, decided)
     settled = [
-        Settled(
+        Resolution(
             name=one.name,
             kind=one.kind,
             claim=clash.claim,

@@ -19,7 +19,7 @@ from yaadwatch.db.visibility import View, seen_from
 from yaadwatch.memory import changes, claiming, views
 from yaadwatch.memory.visibility import view_of
 from yaadwatch.model.limits import short_id
-from yaadwatch.model.memories import LINK, VALUES, Claimed, Clash, Node, Settled, Stated
+from yaadwatch.model.memories import LINK, VALUES, Claimed, Clash, Node, Resolution, Stated
 from yaadwatch.model.projects import Authority, of_origin
 from yaadwatch.model.settings import (
     CLASHES_MAX,
@@ -128,7 +128,7 @@ def contradictions(home: Home, call: Call, ask: Contradictions) -> dict[str, obj
 
 def _decided(conn: Connection) -> list[dict[str, object]]:
     """Return the decisions; each pair of claims has a row, and one decision covers several."""
-    groups: dict[tuple[str, datetime], list[Settled]] = {}
+    groups: dict[tuple[str, datetime], list[Resolution]] = {}
     for one in claims.decided_contradictions(conn, CONTRADICTIONS_MAX):
         groups.setdefault((one.name, one.at), []).append(one)
     numbers = [
@@ -298,7 +298,7 @@ def _row(one: Contradiction, whose: Mapping[str, Authority]) -> dict[str, object
 
 
 def _settled_row(
-    one: Settled, about: Sequence[Claimed], is_strange: Callable[[Claimed], bool]
+    one: Resolution, about: Sequence[Claimed], is_strange: Callable[[Claimed], bool]
 ) -> dict[str, object]:
     return {
         "id": one.name,

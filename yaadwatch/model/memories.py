@@ -342,7 +342,7 @@ class Clash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class Resolution:
     """Somebody decided about a contradiction; `name` is how it was shown."""
 
     name: str
