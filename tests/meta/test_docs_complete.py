@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bridges.registry import BRIDGES
 from tests import answers
 from yaadwatch.api.operations import OPERATIONS
 from yaadwatch.cli.main import COMMANDS
@@ -63,6 +64,13 @@ def test_modules_named_in_a_page_exist(page):
     assert [
         path for path in sorted(named) if not any((top / path).exists() for top in folders)
     ] == []
+
+
+@pytest.mark.parametrize("bridge", BRIDGES, ids=lambda bridge: bridge.name)
+def test_every_format_is_in_the_table_of_formats(bridge):
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    files = re.findall(rf"^\| `{bridge.name}` \| (.*?) \|", page, re.MULTILINE)
+    assert [re.findall(r"`(.*?)`", row) for row in files] == [list(bridge.paths)]
 
 
 def test_every_setting_is_in_the_contract_with_its_default():
