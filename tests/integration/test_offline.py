@@ -504,3 +504,14 @@ def test_rules_of_a_committed_block_are_judged_with_their_line(repo):
     repo.add("src/net.py", RENAMED, "renamed")
 
     assert false(repo) == [("CLAUDE.md:5", "gone")]
+
+
+def test_path_that_is_a_secret_is_masked(repo):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    repo.add(f"{token}/CLAUDE.md", RULES, "nested")
+    repo.add("src/net.py", RENAMED, "renamed")
+
+    for form in ("text", "json", "github"):
+        told = check(repo, "--format", form)
+        assert token not in told.out + told.err
+        assert "[masked:github-token]/CLAUDE.md" in told.out.replace("%3A", ":")

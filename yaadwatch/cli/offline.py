@@ -110,7 +110,8 @@ def check(
         except NoGit:
             raise NoGit("nothing was checked: what a change is, git says") from None
         found = _check(repository, layout.root or layout.common_dir, base, staged, index)
-        answer: dict[str, Any] = json.loads(to_text(found))
+        told = privacy.mask_tokens(to_text(found).encode("utf-8", "replace"))
+        answer: dict[str, Any] = json.loads(told)
         return answer
     finally:
         runner.close()

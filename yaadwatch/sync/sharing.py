@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from bridges.block import without_markers
 from bridges.instructing import LINK, PROSE, THANKS, TO_DO
 from bridges.rules import RULES_FILES, Statement
 from yaadwatch.api.messages.store import FilesHistory, FilesShare, FilesSync, Statements
@@ -193,20 +194,24 @@ def _statements(home: Home, space: Space, call: Call, given: str | None) -> list
             hint="What there is: yaadwatch files list",
         )
     personal = agent_files.personal(space.repository, fleet)
+    rows = space.db.read(projects.agent_files_of_worktree, space.worktree.id)
     found: list[SharedStatement] = []
     for name, file in fleet.files.items():
         if path in (None, name) and not file.reason:
-            found += _statements_of(space, file, personal)
+            gets_block = name in rows and rows[name].mode == INLINE
+            found += _statements_of(space, file, personal, gets_block=gets_block)
     return found
 
 
 def _statements_of(
-    space: Space, file: FoundFile, personal: Collection[str]
+    space: Space, file: FoundFile, personal: Collection[str], *, gets_block: bool
 ) -> list[SharedStatement]:
     seen = system_files.observe(space.root, file.path, bytes_max=AGENT_FILE_BYTES_MAX, now_ns=0)
     if seen.data is None:
         return []
-    document = agent_files.parsed(file.bridge, seen.data)
+    # In a file that gets no block from us, one that came with git is text like any other.
+    data = seen.data if gets_block else without_markers(seen.data)
+    document = agent_files.parsed(file.bridge, data)
     by_words, rules, flag_reasons = space.db.read(_read_memories, space.worktree.id, file.path)
     own_only = space.db.read(authority.only_in, personal)
     elsewhere = ""

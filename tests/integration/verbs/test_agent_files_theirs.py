@@ -5,7 +5,7 @@ from verb_world import FIVE_TRIES, prepared
 
 from bridges.block import NOTICE
 from yaadwatch.recall import recall
-from yaadwatch.sync import files
+from yaadwatch.sync import files, sharing
 
 CALL = "Always call `fetch_with_retry` of src/net.py"
 PUSH = "Never push on Friday"
@@ -106,3 +106,34 @@ def test_nothing_is_lost_when_the_person_takes_part_and_leaves_again(tree):
 
     assert tree.memories() == [CALL, "Be brief", PUSH, MINE]
     assert own_file(tree) == [MINE]
+
+
+def test_what_a_pull_changes_in_it_is_known_on_each_branch(tree):
+    origin = tree.copy("origin")
+    new = TEXT.replace(PUSH, f"{PUSH} evening").replace(f"- {CALL}\n", "- Always use jose\n")
+    origin.write("CLAUDE.md", new)
+    origin.git("-c", "user.email=bob@example.org", "commit", "-qam", "other rules")
+    tree.git("pull", "-q", "--ff-only", str(origin.path), "main")
+    settle(tree)
+
+    def known():
+        found = recall.recall(tree.home, tree.call, query="push Friday evening jose fetch")
+        return {row["text"]: row["by"] for row in found["results"]}
+
+    assert known() == dict.fromkeys([f"{PUSH} evening", "Always use jose"], "repository")
+    tree.git("checkout", "-qb", "old", "HEAD~1")
+    settle(tree)
+    assert known() == dict.fromkeys([CALL, PUSH], "repository")
+    tree.git("checkout", "-q", "main")
+    settle(tree)
+    assert known() == dict.fromkeys([f"{PUSH} evening", "Always use jose"], "repository")
+    assert tree.git("status", "--short") == ""
+
+
+def test_each_is_listed_with_the_reason_why_it_stays_or_can_be_shared(tree):
+    listed = sharing.statements(tree.home, tree.call)["statements"]
+
+    assert [(row["line"], row["text"]) for row in listed] == [(3, "Be brief"), (7, CALL), (8, PUSH)]
+    sharing.files_share(tree.home, tree.call, path="CLAUDE.md")
+    settle(tree)
+    assert tree.read("CLAUDE.md") == TEXT

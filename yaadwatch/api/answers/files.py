@@ -204,7 +204,7 @@ class Statement(_Place, By):
 
 
 class Statements(TypedDict):
-    """What agent files state outside our blocks."""
+    """What agent files state outside our blocks; inside, where only a team writes the block."""
 
     statements: list[Statement]
 
