@@ -123,10 +123,14 @@ def _definitions(root: "Node", source: bytes, *, broken: bool) -> Iterator[_Foun
 
 
 def _in_conflict(node: "Node", source: bytes) -> bool:
-    """Return whether a merge conflict begins in a definition, or where its body would continue.
+    """Return whether a merge conflict has a definition, begins in it, or where its body would
+    continue.
 
     The parser takes the unindented marker for the end of the definition.
     """
+    above = b"\n" + source[: node.start_byte]
+    if above.rfind(b"\n<<<<<<< ") > above.rfind(b"\n>>>>>>> "):
+        return True
     for marker in _CONFLICT.finditer(source, node.start_byte):
         if marker.start() < node.end_byte:
             return True

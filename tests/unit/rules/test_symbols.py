@@ -342,6 +342,8 @@ def test_an_error_elsewhere_leaves_a_good_definition_known(around):
         "def f():\n    return (\n",
         "def f():\n    x = = 1\n",
         "def f():\n<<<<<<< ours\n    1\n=======\n    2\n>>>>>>> theirs\n",
+        "<<<<<<< ours\ndef f():\n    1\n=======\ndef f():\n    2\n>>>>>>> theirs\n",
+        "x = 1\n<<<<<<< ours\n=======\ndef f():\n    2\n\n>>>>>>> theirs\n",
         'x = """\ndef f():\n    pass\n',
         "class A\n    def f(self): pass\n" + "x = (",
     ],
