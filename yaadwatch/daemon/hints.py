@@ -102,10 +102,10 @@ class HintQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What to check in a tree. `paths` None: everything; empty: only whether HEAD moved.
+    """What to check in a tree. `paths` None: everything; empty: only what `bare` says.
 
-    `since` is the time of the first hint; `bare`: a hint had no path, so that more than
-    the paths has to be looked at.
+    `since` is the time of the first hint; `bare`: a hint had no path, so HEAD may have moved, or
+    agent files may have to say something else.
     """
 
     tree: TreeKey

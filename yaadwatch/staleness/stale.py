@@ -230,10 +230,11 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     now = home.clock.now()
 
     def flag_of(node_id: str, rests_on: tuple[Anchor, ...]) -> Flag | None:
-        return _judge(
+        return _flag_of(
             texts[node_id],
             with_bases(rests_on, head),
-            (tree, head),
+            tree,
+            head,
             worktree=worktree,
             before=flagged.get(node_id),
             head_was=head_was,
@@ -414,10 +415,11 @@ def _places(flag: Flag) -> set[str]:
     return places
 
 
-def _judge(
+def _flag_of(
     text: str,
     own: tuple[Anchor, ...],
-    views: tuple[WorkTree, AtHead],
+    tree: WorkTree,
+    head: AtHead,
     *,
     worktree: int,
     before: Flag | None,
@@ -427,12 +429,11 @@ def _judge(
 ) -> Flag | None:
     """Return the flag of a memory that says `text` in this work tree, or None.
 
-    `pages`: the files that state it now.
+    `before`: its flag so far. `pages`: the files that state it now.
 
     `head_was`: the HEAD of `before`, when HEAD is unchanged or has only grown: where no newer
     commit touched the files of the flag, its evidence is kept.
     """
-    tree, head = views
     assessed = assessing.assess(text, own, tree, head, pages=pages)
     worst = assessed.worst
     known = before if before is not None and before.verdict is not Verdict.UNKNOWN else None
