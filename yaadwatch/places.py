@@ -14,11 +14,10 @@ from binascii import crc32
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 
-# ruff: noqa: PTH100, PTH111, PTH116, PTH117, PTH118
+# ruff: noqa: PTH100, PTH108, PTH111, PTH113, PTH116, PTH117, PTH118, PTH120, PTH208
 
 
 VERSION = "0.1.0"
@@ -67,7 +66,7 @@ def hook_log() -> str:
     return os.path.join(_home(), "log", "hook.log")
 
 
-def hook_untold() -> str:
+def undelivered_briefs() -> str:
     """Return the folder of notes on sessions that got no brief; as text, likewise."""
     return os.path.join(_home(), "log", "untold")
 
@@ -169,9 +168,6 @@ def _runtime_folder() -> str | None:
     return folder
 
 
-# ruff: noqa: PTH108, PTH113, PTH118, PTH120, PTH208
-
-
 ANY_AGENT = "any"
 """The agent name of the brief for agents without a file of their own."""
 
@@ -202,12 +198,12 @@ def head_of(root: str) -> str:
         return ""
 
 
-def path_of(root: str, head: str, agent: str) -> str:
+def brief_file(root: str, head: str, agent: str) -> str:
     """Return the file of the brief of a work tree at a HEAD."""
     return os.path.join(prepared_briefs(), f"{_begin(root)}{_number(head)}-{agent}.json")
 
 
-def subject_of(root: str, head: str) -> str:
+def brief_subject(root: str, head: str) -> str:
     """Return the hash that tells which work tree and HEAD a brief is about.
 
     Two of them may have the same number in the name of the file. A branch may be named after a
@@ -224,9 +220,13 @@ def agents_at(root: str) -> set[str]:
     return {name[len(begin) + 9 : -5] for name in _names() if name.startswith(begin)}
 
 
-def clear() -> None:
+def delete_briefs() -> None:
     """Delete every prepared brief."""
-    _remove(_names())
+    for name in _names():
+        try:
+            os.unlink(os.path.join(prepared_briefs(), name))
+        except OSError:  # it is gone already
+            continue
 
 
 def _begin(root: str) -> str:
@@ -242,14 +242,6 @@ def _names() -> list[str]:
         return [name for name in os.listdir(prepared_briefs()) if name.endswith(".json")]
     except OSError:
         return []
-
-
-def _remove(names: "Iterable[str]") -> None:
-    for name in names:
-        try:
-            os.unlink(os.path.join(prepared_briefs(), name))
-        except OSError:  # it is gone already
-            continue
 
 
 def _text(path: str) -> str:

@@ -494,7 +494,7 @@ def test_a_session_that_is_over_is_told_nothing_any_more(logged, daemon):
 
 
 def notes():
-    folder = Path(places.hook_untold())
+    folder = Path(places.undelivered_briefs())
     return sorted(folder.iterdir()) if folder.exists() else []
 
 
@@ -661,9 +661,9 @@ def prepare(shop, agent="claude", *, age_s=0, **said):
     """Write a brief as the daemon does, for the branch that is checked out now."""
     root = str(shop.parent)
     head = places.head_of(root)
-    path = Path(places.path_of(root, head, agent))
+    path = Path(places.brief_file(root, head, agent))
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    subject = places.subject_of(root, head)
+    subject = places.brief_subject(root, head)
     found = {"of": subject, "brief": PREPARED, "short": PREPARED_SHORT} | said
     path.write_text(json.dumps(found))
     then = time.time() - age_s
@@ -702,7 +702,7 @@ def too_old(shop, path):
 
 
 def another_work_tree(shop, path):
-    there = places.subject_of("/elsewhere", "ref: refs/heads/main")
+    there = places.brief_subject("/elsewhere", "ref: refs/heads/main")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"of": there}))
 
 

@@ -27,7 +27,7 @@ from yaadwatch.client.hook_agents import (
     EVENTS,
     Agent,
     WrongPayloadError,
-    read,
+    prepared_brief,
     with_age,
 )
 from yaadwatch.model.errors import YaadError
@@ -204,7 +204,7 @@ def _end_with(call: Call, why: str, kind: str, *, may_use_prepared: bool = True)
         why = f"{why}; the prepared brief cannot be read: {_named(error)}"
     said = _print_line(call.answer(text))
     if said and text and call.event != "subagent-start":
-        _note_undelivered(call.name, call.session, _body_of(text))
+        _note_undelivered(call.name, call.session, _digest_of(text))
     elif call.event == "session-start":
         _note_undelivered(call.name, call.session)
     complain(f"{why}; {age}" if text else why, kind, sent=bool(text))
@@ -215,17 +215,14 @@ def _end_with(call: Call, why: str, kind: str, *, may_use_prepared: bool = True)
 def _prepared(call: Call) -> tuple[str, str]:
     """Return the prepared brief with a line about its age, and the age as text; or nothing."""
     is_short = call.event == "subagent-start"
-    brief, age = read(call.folder, call.name, is_short=is_short)
-    if not brief or (not is_short and _body_of(brief) == _noted(call.name, call.session)):
+    brief, age = prepared_brief(call.folder, call.name, is_short=is_short)
+    if not brief or (not is_short and _digest_of(brief) == _noted(call.name, call.session)):
         return "", ""
     return with_age(brief, age), f"the brief of {age} ago was sent"
 
 
-def _body_of(brief: str) -> str:
-    """Return the sections of a brief, which identify it, without the lines before them.
-
-    The introduction says when the files were last looked at, and so differs each time.
-    """
+def _digest_of(brief: str) -> str:
+    """Return a digest of the sections of a brief; the lines before them differ each time."""
     at = brief.find("\n## ")
     return f"{crc32(brief[max(at, 0) :].encode('utf-8', 'surrogatepass')):08x}"
 
@@ -291,7 +288,7 @@ def _answer(call: Call, end_s: float) -> tuple[str, bool]:
     )
     settles = any(operation in ("session_start", "session_end") for operation, *_ in requests)
     noted = _noted(call.name, call.session)
-    if noted and settles and text and _body_of(text) == noted:
+    if noted and settles and text and _digest_of(text) == noted:
         text = ""  # the prepared brief said the same
     return text, settles
 
@@ -300,6 +297,7 @@ def _requests(
     call: Call, payload: "dict[str, Any]", end_s: float
 ) -> "list[tuple[str, dict[str, Any], str]]":
     """Return the requests for the daemon: operation, fields, and the key of the text."""
+    # The sizes of briefs are those that `sessions/context.py` prepares.
     agent, event = call.agent, call.event
     named = {"name": call.session}
     # Of the time that is left, two fifths are for the daemon to look at the files.
@@ -399,7 +397,7 @@ def _print_line(answer: bytes) -> bool:
     return True
 
 
-def _note_undelivered(name: str, session: str, body: str = "") -> None:
+def _note_undelivered(name: str, session: str, digest: str = "") -> None:
     """Note that a session got no brief, or only a prepared one: its next hook sends it.
 
     A note is a file of its own, so that hooks that run at once need no lock.
@@ -407,25 +405,25 @@ def _note_undelivered(name: str, session: str, body: str = "") -> None:
     Args:
         name: of the agent.
         session: what the agent calls it.
-        body: of the prepared brief that it got.
+        digest: of the prepared brief that it got.
     """
     if not session:
         return
-    how = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if body else os.O_EXCL)
-    folder = places.hook_untold()
+    how = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if digest else os.O_EXCL)
+    folder = places.undelivered_briefs()
     try:
         try:  # noqa: SIM105  (contextlib takes long to import)
             os.mkdir(folder, 0o700)  # noqa: PTH102
         except FileExistsError:  # another hook was as quick
             pass
-        _write(_note(name, session), how, body.encode())
+        _write(_note(name, session), how, digest.encode())
         _forget_old(folder)
     except OSError:  # it is noted already, or there is no log folder: no daemon has ever run
         return
 
 
 def _noted(name: str, session: str) -> str:
-    """Return the body of the prepared brief that a session got; '' when it got none."""
+    """Return the digest of the prepared brief that a session got; '' when it got none."""
     try:
         with open(_note(name, session), "rb") as note:  # noqa: PTH123
             return note.read(8).decode("ascii", "replace")
@@ -460,7 +458,7 @@ def _is_undelivered(name: str, session: str) -> bool:
 def _note(name: str, session: str) -> str:
     """Return the note file of a session; its file name is a hash of the session's."""
     number = crc32(session.encode("utf-8", "surrogatepass"))
-    return os.path.join(places.hook_untold(), f"{name}-{number:08x}")  # noqa: PTH118
+    return os.path.join(places.undelivered_briefs(), f"{name}-{number:08x}")  # noqa: PTH118
 
 
 def _age_s() -> float:

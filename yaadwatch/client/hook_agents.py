@@ -261,7 +261,7 @@ AGE_MAX_S = 7 * 86_400
 _BRIEF_BYTES_MAX = 256 * 1024
 
 
-def read(folder: str, agent: str, *, is_short: bool) -> tuple[str, str]:
+def prepared_brief(folder: str, agent: str, *, is_short: bool) -> tuple[str, str]:
     """Return the prepared brief for an agent in a folder, and its age in words; '' for none.
 
     Args:
@@ -272,9 +272,9 @@ def read(folder: str, agent: str, *, is_short: bool) -> tuple[str, str]:
     root = places.work_tree_of(folder)
     head = places.head_of(root) if root else ""
     for one in (agent, places.ANY_AGENT) if head else ():
-        found, age_s = _read(places.path_of(root, head, one))
+        found, age_s = _read(places.brief_file(root, head, one))
         is_recent = bool(found) and age_s < AGE_MAX_S
-        if is_recent and found.get("of") == places.subject_of(root, head):
+        if is_recent and found.get("of") == places.brief_subject(root, head):
             return str(found.get("short" if is_short else "brief") or ""), _in_words(age_s)
     return "", ""
 

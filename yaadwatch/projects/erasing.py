@@ -144,7 +144,7 @@ def erase(home: Home, call: Call, ask: Erase) -> dict[str, object]:
         also = db.write(_erase, words, home.clock.now())
         _copies(db, place, words, done)  # copies that were made meanwhile
         exporting.clear()
-        places.clear()
+        places.delete_briefs()
         gaps.scrub(db)
         _forget_in_memory(home, words)
         done.remains = _files_left(place, words)

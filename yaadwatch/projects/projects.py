@@ -123,7 +123,7 @@ def remove(home: Home, call: Call, ask: Remove) -> dict[str, object]:
     identity.unmark(home, project, repositories)
     home.forget(project)
     home.stores.close_one(project.id)  # a check may have opened it in between
-    places.clear()  # other projects get theirs again with their next check
+    places.delete_briefs()  # other projects get theirs again with their next check
     back = f"yaadwatch add --adopt {shlex.quote(str(project.root))}"
     return {
         "id": project.id,

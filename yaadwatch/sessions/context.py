@@ -384,12 +384,15 @@ def prepare(home: Home, project: str, worktree: int, *, force: bool = False) -> 
         _log.info("brief.not_prepared", extra={"project": project, "error": str(error)})
 
 
-def expect(root: Path, origin: str) -> None:
-    """Prepare briefs for an agent from the next check on: it works in this work tree."""
+def begin_preparing(root: Path, origin: str) -> None:
+    """Prepare briefs for an agent that works in this work tree from the next check on.
+
+    An empty file with its name is what `places.agents_at` finds then.
+    """
     agent = _agent_of(origin)
     if agent is None:
         return
-    place = Path(places.path_of(str(root), places.head_of(str(root)), agent.name))
+    place = Path(places.brief_file(str(root), places.head_of(str(root)), agent.name))
     with contextlib.suppress(OSError, YaadError):
         if not place.exists():
             files.private_folder(place.parent)
@@ -400,8 +403,8 @@ def _prepare(home: Home, space: Space, agent: str, *, force: bool) -> None:
     root = str(space.root)
     for _ in range(TRIES_MAX):
         head = places.head_of(root)
-        place = Path(places.path_of(root, head, agent))
-        state = _repository_state(home, space)
+        place = Path(places.brief_file(root, head, agent))
+        state = _state_of_stores(home, space)
         if not force and _state_in(place) == state:
             os.utime(place)
             return
@@ -415,7 +418,7 @@ def _prepare(home: Home, space: Space, agent: str, *, force: bool) -> None:
             checked=True,
         )
         brief = {
-            "of": places.subject_of(root, head),
+            "of": places.brief_subject(root, head),
             "state": state,
             "brief": privacy.mask(whole.text).text,
             "short": privacy.mask(short.text).text,
@@ -423,7 +426,7 @@ def _prepare(home: Home, space: Space, agent: str, *, force: bool) -> None:
         _write(place, json.dumps(brief, ensure_ascii=False).encode("utf-8", "replace"))
         is_current = False
         try:
-            is_current = (_repository_state(home, space), places.head_of(root)) == (state, head)
+            is_current = (_state_of_stores(home, space), places.head_of(root)) == (state, head)
         finally:
             if not is_current:  # what it says may have been erased, or its project removed
                 place.unlink(missing_ok=True)
@@ -431,7 +434,7 @@ def _prepare(home: Home, space: Space, agent: str, *, force: bool) -> None:
             return
 
 
-def _repository_state(home: Home, space: Space) -> str:
+def _state_of_stores(home: Home, space: Space) -> str:
     """Return a value that changes with every write to the stores."""
     return f"{space.db.read(history.last)} {home.user.read(history.last)}"
 

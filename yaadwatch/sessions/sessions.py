@@ -113,7 +113,7 @@ def session_start(home: Home, call: Call, ask: SessionStart) -> dict[str, object
     with home.space(call) as space:
         live, again, gone = _begin(home, call, space, ask.name)
         space.db.write(lessons.write, live, home.clock.now())
-        context.expect(space.root, call.origin)
+        context.begin_preparing(space.root, call.origin)
     _end(home, gone, ask.wait_ms / 1000)
     brief = context.context(
         home,

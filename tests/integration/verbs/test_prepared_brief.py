@@ -20,7 +20,7 @@ def prepare(repo, **more):
 
 
 def read(repo, agent="claude", *, is_short=False):
-    return hook_agents.read(str(repo.path), agent, is_short=is_short)[0]
+    return hook_agents.prepared_brief(str(repo.path), agent, is_short=is_short)[0]
 
 
 def files():
@@ -86,11 +86,11 @@ def test_linked_work_tree_has_a_brief_of_its_own(repo):
     repo.git("worktree", "add", "-q", str(linked))
     prepare(repo)
 
-    assert hook_agents.read(str(linked), "claude", is_short=False) == ("", "")
+    assert hook_agents.prepared_brief(str(linked), "claude", is_short=False) == ("", "")
     with repo.home.space(replace(repo.call, folder=linked)) as space:
         context.prepare(repo.home, space.project.id, space.worktree.id)
 
-    assert "httpx" in hook_agents.read(str(linked), "claude", is_short=False)[0]
+    assert "httpx" in hook_agents.prepared_brief(str(linked), "claude", is_short=False)[0]
 
 
 def test_agent_that_has_begun_a_session_gets_a_brief_of_its_own(repo):

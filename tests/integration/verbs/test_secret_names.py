@@ -156,7 +156,7 @@ def test_no_answer_brief_or_rules_file_has_a_name_that_is_a_secret(kind, world):
             told[" ".join((*argv, *form))] = leaks(ran.out + ran.err)
     told["page"] = leaks(command(repo, "export", world.folder / "out", "--format", "markdown").err)
     told["pages"] = leaks(every_byte_below(world.folder / "out").decode())
-    told["hook"] = leaks(hook_agents.read(str(repo.path), "claude", is_short=False)[0])
+    told["hook"] = leaks(hook_agents.prepared_brief(str(repo.path), "claude", is_short=False)[0])
     told["briefs"] = leaks(every_byte_below(Path(places.prepared_briefs())).decode())
     assert {way: found for way, found in told.items() if found} == {}
 
@@ -174,9 +174,9 @@ def test_prepared_brief_of_a_branch_with_the_name_of_a_secret_is_found(world):
     with repo.home.space(repo.call) as space:
         context.prepare(repo.home, space.project.id, space.worktree.id)
 
-    assert "The limit" in hook_agents.read(str(repo.path), "claude", is_short=False)[0]
+    assert "The limit" in hook_agents.prepared_brief(str(repo.path), "claude", is_short=False)[0]
     repo.git("checkout", "-qf", "main")
-    assert hook_agents.read(str(repo.path), "claude", is_short=False) == ("", "")
+    assert hook_agents.prepared_brief(str(repo.path), "claude", is_short=False) == ("", "")
 
 
 def test_project_is_found_by_its_masked_folder(world):
