@@ -344,6 +344,7 @@ def test_uninstall_leaves_every_folder_as_it_was(desk):
     assert {row["change"] for row in answer["files"]} == {"removed"}
     assert "yaadwatch" not in desk.systemctl("list-units", "--all", "--no-pager").stdout
     assert not Path(f"/proc/{pid}").exists()
+    assert not (desk.home / ".yaad" / "receipt.json").exists()
     assert desk.ask("uninstall")["state"] == "absent"
 
 

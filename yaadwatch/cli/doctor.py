@@ -34,6 +34,7 @@ from yaadwatch.projects.diagnosis import (
     Facts,
     HomeFacts,
     HookFacts,
+    ServiceFacts,
     SettingsFacts,
     StoreFacts,
 )
@@ -136,8 +137,10 @@ def gather(ask: Ask, briefly: Ask, now: datetime, environ: Mapping[str, str]) ->
     """
     stores, odd = _stores()
     agents, odd_agents = _agents()
+    service, odd_service = _service(environ)
+    lacking = [("the service", odd_service), ("your agents", odd_agents)]
     git, git_silent = _git()
-    receipt = odd_agents if isinstance(odd_agents, UnreadableError) else None
+    receipts = [why for _, why in lacking if isinstance(why, UnreadableError)]
     logs = (places.log_file(), places.start_log(), Path(places.hook_log()))
     odd_logs = [str(log) for log in logs if os.path.lexists(log) and not _is_plain(log)]
     daemon = _daemon(ask)
@@ -162,12 +165,12 @@ def gather(ask: Ask, briefly: Ask, now: datetime, environ: Mapping[str, str]) ->
         ),
         stores=stores,
         agents=agents,
-        service=service_state(Path.home(), environ),
+        service=service,
         odd_logs=tuple((log, files.free_name(f"{log}.odd")) for log in odd_logs),
-        receipt=(receipt.why, receipt.mend) if receipt else None,
+        receipt=(receipts[0].why, receipts[0].mend) if receipts else None,
         not_gathered=(
             *odd,
-            *([("your agents", odd_agents.message)] if odd_agents and not receipt else ()),
+            *((part, why.message) for part, why in lacking if why and why not in receipts),
             *silent,
         ),
     )
@@ -350,6 +353,13 @@ def _is_plain(log: Path) -> bool:
         return stat.S_ISREG(log.lstat().st_mode)
     except OSError:
         return False
+
+
+def _service(environ: Mapping[str, str]) -> tuple[ServiceFacts | None, YaadError | None]:
+    try:
+        return service_state(Path.home(), environ), None
+    except YaadError as error:
+        return None, error
 
 
 def _agents() -> tuple[tuple[AgentFacts, ...], YaadError | None]:

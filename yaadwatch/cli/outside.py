@@ -4,6 +4,7 @@ No link is followed.
 """
 
 import base64
+import hashlib
 import json
 import os
 import stat
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-# ruff: noqa: PTH103, PTH105, PTH108, PTH110, PTH112, PTH114, PTH118, PTH119
-# ruff: noqa: PTH116, PTH120, PTH123, PTH208
+# ruff: noqa: PTH103, PTH105, PTH108, PTH110, PTH112, PTH113, PTH114, PTH118, PTH119
+# ruff: noqa: PTH116, PTH120, PTH123
 
 
 CHUNK_BYTES = 1024 * 1024
 """Sent at once; in base64 a third more, which a line on the socket holds."""
 PAGE_BYTES_MAX = 512 * 1024
 FILES_MAX = 100_000
+ARCHIVE = ".archive"
+MANIFEST = ".yaadwatch.json"
+"""In an exported folder: which files in it are ours, and what we wrote."""
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -41,7 +45,7 @@ def format_of(path: str) -> str:
         return "markdown"
     with _reading(path), open(path, "rb") as stream:
         head = stream.read(100)
-    if head.startswith(b"\x1f\x8b"):
+    if head.startswith(_PACKED):
         raise YaadError(
             Code.BAD_REQUEST,
             f"{path} is compressed. Nothing was imported.",
@@ -126,40 +130,60 @@ def write_file(path: str, pieces: "Iterable[bytes]", *, force: bool) -> int:
         return _replace(path, pieces)
 
 
-def write_folder(folder: str, found: "Iterable[tuple[str, bytes]]", *, force: bool) -> int:
-    """Write files below a folder; return how many.
+def write_folder(
+    folder: str, found: "Iterable[tuple[str, bytes]]", *, force: bool
+) -> "dict[str, object]":
+    """Write files below a folder; those that we did not write, or that were edited, stay.
+
+    What we wrote once and is no more is removed, unless it was edited.
 
     Args:
         folder: made when it is missing.
         found: path, relative with '/', and content of each.
-        force: also in a folder that is not empty, over files of the same names.
+        force: overwrite our files that were edited since.
 
     Raises:
-        YaadError: REFUSED when it is a link, no folder, or not empty; UNAVAILABLE when a file
-            cannot be written.
+        YaadError: REFUSED when it is a link, or no folder; UNAVAILABLE when a file cannot be
+            written.
     """
     if os.path.islink(folder):
         raise _refused(folder, "is a link")
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise _refused(folder, "is no folder")
-    with _writing(folder):
-        if not force and os.path.isdir(folder) and os.listdir(folder):
-            raise YaadError(
-                Code.REFUSED,
-                f"{folder} is not empty. Nothing was written.",
-                hint="Name a new folder, or write over pages of the same names: --force",
-            )
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-    written = 0
+    known = _manifest(folder)
+    now: dict[str, str] = {}
+    written, same, left_alone = 0, 0, []
     for name, data in found:
         path = _inside(folder, name)
-        with _writing(path):
-            # The names in it are words of memories.
-            for here in accumulate(name.split("/")[:-1], os.path.join, initial=folder):
-                os.makedirs(here, mode=0o700, exist_ok=True)
-            _replace(path, [data])
-        written += 1
-    return written
+        digest = hashlib.sha256(data).hexdigest()
+        there = _digest(path)
+        if there == digest:
+            same += 1
+        elif there is not None and (name not in known or (there != known[name] and not force)):
+            left_alone.append(name)
+            if name in known:
+                now[name] = known[name]
+            continue
+        else:
+            with _writing(path):
+                # The names in it are words of memories.
+                for here in accumulate(name.split("/")[:-1], os.path.join, initial=folder):
+                    os.makedirs(here, mode=0o700, exist_ok=True)
+                _replace(path, [data])
+            written += 1
+        now[name] = digest
+    removed = 0
+    for name in sorted(known.keys() - now.keys()):
+        path = _inside(folder, name)
+        if _digest(path) == known[name]:
+            with _writing(path):
+                os.unlink(path)
+            removed += 1
+    with _writing(folder):
+        text = json.dumps({"files": now}, indent=0, sort_keys=True)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        _replace(os.path.join(folder, MANIFEST), [text.encode()])
+    return {"written": written, "same": same, "removed": removed, "left_alone": left_alone}
 
 
 def files(pieces: "Iterable[bytes]") -> "Iterator[tuple[str, bytes]]":
@@ -194,11 +218,12 @@ def _sent_files(path: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
 
 def _pages(folder: str, unread: "list[str]") -> "list[str]":
     """Return the markdown files below a folder, by their path in it; no link, and nothing hidden
-    but what an export archives there.
+    but what we archived there.
     """
     found: list[str] = []
     for above, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name[0] != "." or name == ".archive")
+        ours = {ARCHIVE} if MANIFEST in names else set()
+        folders[:] = sorted(name for name in folders if name in ours or not name.startswith("."))
         for name in sorted(names):
             path = os.path.join(above, name)
             shown = os.path.relpath(path, folder)
@@ -259,6 +284,31 @@ def _inside(folder: str, name: str) -> str:
         if os.path.islink(here):
             raise _refused(here, "is a link")
     return here
+
+
+def _digest(path: str) -> "str | None":
+    """Return the hash of a file; None when it is missing, '' for anything but a file."""
+    try:
+        if not os.path.isfile(path):
+            return "" if os.path.lexists(path) else None
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _manifest(folder: str) -> "dict[str, str]":
+    path = os.path.join(folder, MANIFEST)
+    try:
+        with open(path, "rb") as stream:
+            found = json.loads(stream.read()).get("files")
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError):
+        found = None
+    if not isinstance(found, dict):
+        raise _refused(path, "is not what we wrote")
+    return {str(name): str(digest) for name, digest in found.items()}
 
 
 def _replace(path: str, pieces: "Iterable[bytes]") -> int:

@@ -392,8 +392,9 @@ def install(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
 def uninstall(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     """Stop the service and remove what `install` wrote.
 
-    Removes the units that say `yaadwatch install` wrote them, and nothing else.
-    Your memories and settings stay. To remove everything, see docs/service.md
+    Removes the files and folders that ~/.yaad/receipt.json lists, and nothing
+    else. Your memories and settings stay. To remove everything, see
+    docs/service.md
 
     examples:
       yaadwatch uninstall --dry-run  list what would be removed
@@ -411,7 +412,7 @@ def uninstall(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     if why:
         terminal.line(f"The service manager could not be told: {why}.")
     if any(one["change"] == "kept" for one in answer["files"]):
-        terminal.line("What others wrote was left alone; remove it by hand.")
+        terminal.line("What you have changed was left alone; remove it by hand.")
     terminal.line("Your memories and settings stay. Commands start the daemon when they need it.")
 
 

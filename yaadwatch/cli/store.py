@@ -261,8 +261,7 @@ def _export(args: Namespace, client: "Client", terminal: Terminal) -> "Answer | 
             terminal.raw(piece)
         return None
     if form == "markdown":
-        pages = outside.write_folder(path, outside.files(pieces), force=args.force)
-        return answer | {"written": pages}
+        return answer | outside.write_folder(path, outside.files(pieces), force=args.force)
     written = outside.write_file(path, pieces, force=args.force)
     return answer | {"bytes": written, "counts": counts}
 
@@ -295,7 +294,7 @@ def _pieces(
         option(
             "--force",
             action="store_true",
-            help="overwrite a file, or write into a folder that is not empty",
+            help="overwrite a file, or exported pages that were edited",
         ),
     ],
 )
@@ -305,7 +304,7 @@ def export(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     Formats:
     jsonl     everything, one JSON object a line; importing it gives an equal store
     markdown  a folder with a page for each memory, an index, Obsidian links and
-              earlier versions in .archive; the folder is new, or empty
+              earlier versions in .archive; pages that you wrote are left alone
     store     a single file: the store itself, compact, to take elsewhere
     To read it in again: yaadwatch import
 
@@ -320,7 +319,14 @@ def export(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
         terminal.line(f"{where}: {size(answer['bytes'])}{f' ({text})' if text else ''}.")
         terminal.line(f"To bring it back: yaadwatch import {in_command(answer['path'])}")
         return
-    terminal.line(f"{where}: {count(answer['written'], 'file')} written.")
+    left_alone = answer["left_alone"]
+    for path in left_alone[:_SHOWN_MAX]:
+        terminal.line(styled(f"left alone: {path}", "yellow"), ", which is not as we wrote it")
+    terminal.line(
+        f"{where}: {count(answer['written'], 'file')} written,"
+        f" {answer['same']} as before, {answer['removed']} removed,"
+        f" {len(left_alone)} left alone."
+    )
 
 
 def _import(args: Namespace, client: "Client", terminal: Terminal) -> "Answer":

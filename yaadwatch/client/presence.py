@@ -3,8 +3,8 @@
 The lock shows that a daemon runs, because its pid may belong to another process by now. Only Linux
 shows what another process does; elsewhere waiting ends at its time limit.
 
-A unit shows that `yaadwatch install` wrote it, and for which data folder. A service manager that
-cannot be reached, as in a container that shares the home folder, counts as none.
+The receipt shows what `yaadwatch install` wrote. A service manager that cannot be reached, as in a
+container that shares the home folder, counts as none.
 """
 
 import fcntl
@@ -14,10 +14,6 @@ import time
 
 from yaadwatch import places
 from yaadwatch.model.errors import Code, YaadError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _PAUSE_S = 0.02
 
@@ -124,72 +120,25 @@ SERVICE = "yaadwatch.service"
 SOCKET = "yaadwatch.socket"
 LABEL = "dev.yaadwatch.daemon"
 """Of the launchd agent."""
-MARK = "Written by `yaadwatch install`"
-"""In every unit of ours; a file without it belongs to others."""
-
-
-def installed(home: str, environ: "Mapping[str, str]", platform: str) -> tuple[str, str] | None:
-    """Return the manager of the service of this data folder, and the folder of its units.
-
-    Args:
-        home: the person's home folder.
-        environ: for XDG_CONFIG_HOME.
-        platform: as in `sys.platform`.
-    """
-    places_ = [("launchd", f"{home}/Library/LaunchAgents", f"{LABEL}.plist")]
-    if platform != "darwin":
-        configs = (environ.get("XDG_CONFIG_HOME") or f"{home}/.config", f"{home}/.config")
-        places_ = [("systemd", f"{config}/systemd/user", SERVICE) for config in configs]
-    for name, folder, unit in places_:
-        data = unit_at(f"{folder}/{unit}")
-        its = None if data is None else data_folder_in(data)
-        if data is not None and its is None and folder.startswith(f"{home}/"):
-            its = f"{home}/.yaad"
-        if its is not None and os.path.realpath(its) == os.path.realpath(places.data_folder()):
-            return name, folder
-    return None
-
-
-def unit_at(path: str) -> bytes | None:
-    """Return the bytes of a unit that `yaadwatch install` wrote; None where there is none."""
-    try:
-        if os.path.islink(path) or not os.path.isfile(path):  # noqa: PTH113, PTH114
-            return None
-        with open(path, "rb") as stream:  # noqa: PTH123
-            data = stream.read(65536)
-    except OSError:
-        return None
-    return data if MARK.encode() in data else None
-
-
-def data_folder_in(data: bytes) -> str | None:
-    """Return the YAAD_HOME in a service unit or a property list; None: there is none."""
-    import re
-
-    if data.lstrip().startswith(b"<?xml"):
-        import plistlib
-        from xml.parsers.expat import ExpatError
-
-        try:
-            home = plistlib.loads(data)["EnvironmentVariables"]["YAAD_HOME"]
-        except (ValueError, ExpatError, KeyError, TypeError, IndexError, AttributeError):
-            return None
-        return home if isinstance(home, str) else None
-    found = re.search(
-        r'^Environment=(?:YAAD_HOME=(\S*)|"YAAD_HOME=(.*)")$',
-        data.decode("utf-8", "replace"),
-        flags=re.MULTILINE,
-    )
-    if found is None:
-        return None
-    said = re.sub(r"\\(.)", r"\1", found[2]) if found[1] is None else found[1]
-    return said.replace("%%", "%")
+RECEIPT_PART = "service"
+"""The key of the service in the receipt."""
 
 
 def manager() -> str | None:
-    """Return the name of the manager that the service was installed with, or None."""
-    found = installed(os.path.expanduser("~"), os.environ, sys.platform)  # noqa: PTH111
-    return None if found is None else found[0]
+    """Return the name of the manager that the service was installed with, or None.
+
+    The receipt in a copy of a data folder is about the service of the original.
+    """
+    import json
+
+    try:
+        said = json.loads(places.receipt().read_bytes())[RECEIPT_PART]
+        found, home = said["manager"], said.get("home")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    if not isinstance(found, str) or not isinstance(home, str):
+        return None
+    return found if os.path.realpath(home) == os.path.realpath(places.data_folder()) else None
 
 
 def environment() -> dict[str, str]:

@@ -15,8 +15,10 @@ from yaadwatch.client import autostart, presence
 from yaadwatch.client.connection import Client, DaemonNotRunning, DaemonUnresponsive
 from yaadwatch.install import managers, plans, units
 from yaadwatch.install.managers import Manager, Run
+from yaadwatch.install.plans import Installed
 from yaadwatch.install.units import Service
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.system import settings_files
 from yaadwatch.system.clock import Clock
 
 
@@ -98,12 +100,20 @@ class World:
         """Return the manager of this machine, or None and why there is none."""
         return managers.here(self.home, self.environ, platform=self.platform, asking=self.asking)
 
-    def installed(self) -> Manager | None:
-        """Return the manager of the service of this data folder; None: there is no service."""
-        found = presence.installed(str(self.home), self.environ, self.platform)
-        if found is None:
+    def installed(self) -> tuple[Installed, Manager] | None:
+        """Return what is installed here, and its manager."""
+        known = plans.load()
+        if known is None:
             return None
-        return managers.by_name(found[0], Path(found[1]), asking=self.asking)
+        manager = managers.by_name(known.manager, Path(known.folder), asking=self.asking)
+        if manager is None:
+            raise YaadError(
+                Code.UNAVAILABLE,
+                f"The service was installed with {known.manager!r}, which this version does not"
+                " know. Nothing was done.",
+                hint=f"What was written stands in {places.receipt()}",
+            )
+        return known, manager
 
 
 def this_machine(client: Client) -> World:
@@ -125,66 +135,88 @@ def install(world: World, *, dry_run: bool = False) -> Answer:
     manager, why = world.manager()
     if manager is None:
         return _on_demand(world, why, dry_run=dry_run)
-    service = _service(world, manager)
-    wanted = zip(manager.units(), manager.wanted(service), strict=True)
-    plan = [plans.planned(path, data) for path, data in wanted]
-    changed = [one.path for one in plan if one.change != "same"]
-    is_new = all(one.change == "created" for one in plan)
-    answer: Answer = {
-        "dry_run": dry_run,
-        "manager": manager.name,
-        "state": "installed" if is_new else "changed" if changed else "unchanged",
-        "program": list(service.program),
-        "files": [one.row(with_diff=dry_run) for one in plan],
-    }
-    if dry_run:
-        return answer
-    copies = plans.write(world.clock, manager, plan)
-    for one, row in zip(plan, answer["files"], strict=True):
-        if one.path in copies:
-            row["backup"] = str(copies[one.path])
+    with _receipt(dry_run):
+        known = _known(manager)
+        service = _service(world, manager)
+        files = dict(zip(manager.units(), manager.wanted(service), strict=True))
+        for path in files:
+            plans.require_this_data_folder(path)
+        plan = [plans.planned(path, data, known) for path, data in files.items()]
+        changed = [one.path for one in plan if one.change != "same"]
+        state = "unchanged" if not changed else "installed" if known is None else "changed"
+        answer: Answer = {
+            "dry_run": dry_run,
+            "manager": manager.name,
+            "state": state,
+            "program": list(service.program),
+            "files": [one.row(with_diff=dry_run) for one in plan],
+        }
+        if dry_run:
+            return answer
+        made = set(known.folders) if known is not None else set()
+        made.update(folder for path in files for folder in settings_files.missing_folders(path))
+        installed = Installed(
+            manager=manager.name,
+            folder=str(next(iter(files)).parent),
+            written={str(path): plans.digest(data) for path, data in files.items()},
+            folders=sorted(made, key=lambda one: (-len(Path(one).parts), one)),
+            program=service.program[0],
+            home=str(places.data_folder()),
+        )
+        copies = plans.write(world.clock, manager, plan, installed)
+        for one, row in zip(plan, answer["files"], strict=True):
+            if one.path in copies:
+                row["backup"] = str(copies[one.path])
     answer["ended"] = _end_other(world, manager)
     answer["daemon"] = _run(world, manager, changed)
     return answer
 
 
 def uninstall(world: World, *, dry_run: bool = False) -> Answer:
-    """Stop the service, and take away its units; the answer is Installed.
+    """Stop the service, and take away what the receipt says was written; the answer is Installed.
 
     Raises:
-        YaadError: UNAVAILABLE when the manager fails.
+        YaadError: REFUSED when it has another data folder, or no receipt says what it consists
+            of; UNAVAILABLE when the manager fails.
     """
-    manager = world.installed()
-    if manager is None:
-        why = _of_another_data_folder(world)
-        absent: Answer = {"dry_run": dry_run, "manager": None, "state": "absent", "files": []}
-        return absent | ({"why": why} if why else {})
-    plan = [plans.removal(path) for path in manager.units()]
-    answer: Answer = {
-        "dry_run": dry_run,
-        "manager": manager.name,
-        "state": "removed",
-        "files": [one.row() for one in plan],
-    }
-    if dry_run:
-        return answer
-    reachable, why = world.manager()
-    if reachable is not None:
-        holder = _holder()
-        is_service = holder is not None and manager.runs_as(holder)
-        manager.stop()
-        if is_service:
-            _wait_until_gone()
-    else:
-        answer["why"] = why
-    wanted = manager.wanted(_service(world, manager))
-    copies = plans.remove(world.clock, manager, plan, world.home, wanted)
-    for one, row in zip(plan, answer["files"], strict=True):
-        if one.path in copies:
-            row["backup"] = str(copies[one.path])
-    if reachable is not None:
-        manager.forget()
+    with _receipt(dry_run):
+        found = world.installed()
+        if found is None:
+            why = _refuse_unlisted(world)
+            absent: Answer = {"dry_run": dry_run, "manager": None, "state": "absent", "files": []}
+            return absent | ({"why": why} if why else {})
+        known, manager = found
+        for path in known.written:
+            plans.require_this_data_folder(Path(path))
+        plan = [plans.removal(Path(path), digest) for path, digest in known.written.items()]
+        answer: Answer = {
+            "dry_run": dry_run,
+            "manager": manager.name,
+            "state": "removed",
+            "files": [one.row() for one in plan],
+        }
+        if dry_run:
+            return answer
+        reachable, why = world.manager()
+        if reachable is not None:
+            holder = _holder()
+            is_service = holder is not None and manager.runs_as(holder)
+            manager.stop()
+            if is_service:
+                _wait_until_gone()
+        else:
+            answer["why"] = why
+        plans.remove(manager, plan, known)
+        if reachable is not None:
+            manager.forget()
+        plans.save(None)
     return answer
+
+
+def _receipt(dry_run: bool) -> contextlib.AbstractContextManager[None]:
+    """Keep other commands from writing the receipt meanwhile."""
+    lock = places.receipt().with_suffix(".lock")
+    return contextlib.nullcontext() if dry_run else settings_files.alone(lock)
 
 
 def _holder() -> int | None:
@@ -243,20 +275,43 @@ def restart(world: World) -> Answer:
 def _reachable(world: World) -> Manager | None:
     """Return the manager of this data folder's service; None: no service, or out of reach.
 
-    A container that shares the home folder has the units and no manager.
+    A container that shares the data folder, or a copy of it, has the receipt and no manager.
     """
-    manager = world.installed()
-    return None if manager is None or world.manager()[0] is None else manager
+    found = world.installed() if presence.manager() is not None else None
+    return None if found is None or world.manager()[0] is None else found[1]
 
 
-def _of_another_data_folder(world: World) -> str:
-    """Return which data folder has a service here, in words; '' when none has."""
+def _known(manager: Manager) -> Installed | None:
+    known = plans.load()
+    if known is not None and known.manager != manager.name:
+        raise YaadError(
+            Code.REFUSED,
+            f"The service is installed with {known.manager} ({known.folder}). Nothing was done.",
+            hint="Remove it there first: yaadwatch uninstall",
+        )
+    return known
+
+
+def _refuse_unlisted(world: World) -> str:
+    """Refuse when a service is installed that no receipt lists.
+
+    Returns:
+        The service of another data folder, as text; '' when there is none.
+    """
     manager, _ = world.manager()
     try:
-        for path in manager.units() if manager is not None else ():
-            plans.require_this_data_folder(path)
+        path = None if manager is None else plans.unlisted(manager)
     except YaadError as error:
+        if error.code is not Code.REFUSED:
+            raise
         return error.message
+    if path is not None:
+        raise YaadError(
+            Code.REFUSED,
+            f"{path} was written by `yaadwatch install`, and no receipt says so any more; nothing"
+            " was done.",
+            hint="Write it again, then remove it: yaadwatch install && yaadwatch uninstall",
+        )
     return ""
 
 
@@ -270,13 +325,11 @@ def _service(world: World, manager: Manager) -> Service:
             " no service was installed.",
             hint="Set YAAD_HOME to a folder with a shorter path.",
         )
-    # Outside of the home folder, a unit that names no data folder would be nobody's.
-    is_moved = world.environ.get("YAAD_HOME") or not manager.folder.is_relative_to(world.home)
     return Service(
         program=installed(world.environ),
         socket=socket,
         path=folders(world.environ, usual),
-        home=str(places.data_folder()) if is_moved else None,
+        home=str(places.data_folder()) if world.environ.get("YAAD_HOME") else None,
         log=str(places.start_log()),
     )
 

@@ -285,11 +285,13 @@ def _is_among(folder: str, said: str) -> bool:
     return os.path.realpath(folder) in {os.path.realpath(one) for one in said.split()}
 
 
-def by_name(name: str, folder: Path, *, asking: Run = run) -> Manager:
-    """Return the manager that wrote into `folder` once."""
+def by_name(name: str, folder: Path, *, asking: Run = run) -> Manager | None:
+    """Return the manager that wrote into `folder` once; None when we know none of that name."""
     if name == Systemd.name:
         return Systemd(folder, asking)
-    return Launchd(folder, f"gui/{os.getuid()}", asking)
+    if name == Launchd.name:
+        return Launchd(folder, f"gui/{os.getuid()}", asking)
+    return None
 
 
 def unmask(unit: str) -> str:

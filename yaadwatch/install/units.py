@@ -7,14 +7,14 @@ line; a test keeps them equal. The settings are read and changed without a daemo
 import os
 import plistlib
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
+from xml.parsers.expat import ExpatError
 
 from yaadwatch import places
-from yaadwatch.client.presence import LABEL, MARK, SOCKET
+from yaadwatch.client.presence import LABEL, SOCKET
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.repo import layout
 from yaadwatch.system import config, files, settings_files
@@ -23,6 +23,8 @@ from yaadwatch.system.files import private_folder, replace_atomically
 from yaadwatch.text import privacy, toml
 from yaadwatch.text.toml import NotUnderstoodError
 
+MARK: Final = "Written by `yaadwatch install`"
+"""In every file of ours; a file without it belongs to others."""
 ARGUMENTS: Final = ("daemon", "--supervised")
 PATHS: Final = ("/usr/local/bin", "/usr/bin", "/bin")
 MAC_PATHS: Final = ("/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
@@ -169,13 +171,23 @@ def launch_agent(service: Service) -> bytes:
     return text.replace("<plist ", f"<!-- {MARK}, which rewrites it. -->\n<plist ", 1).encode()
 
 
-def program_in(data: bytes) -> str:
-    """Return the program that a unit of ours starts."""
+def data_folder_in(data: bytes) -> str | None:
+    """Return the YAAD_HOME in a service unit or a property list; None: there is none."""
     if data.lstrip().startswith(b"<?xml"):
-        return str(plistlib.loads(data)["ProgramArguments"][0])
-    found = re.search(r"^ExecStart=(.*)$", data.decode(), flags=re.MULTILINE)
-    words = shlex.split(found[1].replace("%%", "%")) if found is not None else []
-    return next((word for word in words if word != "/usr/bin/env"), "")
+        try:
+            home = plistlib.loads(data)["EnvironmentVariables"]["YAAD_HOME"]
+        except (ValueError, ExpatError, KeyError, TypeError, IndexError, AttributeError):
+            return None
+        return home if isinstance(home, str) else None
+    found = re.search(
+        r'^Environment=(?:YAAD_HOME=(\S*)|"YAAD_HOME=(.*)")$',
+        data.decode("utf-8", "replace"),
+        flags=re.MULTILINE,
+    )
+    if found is None:
+        return None
+    said = re.sub(r"\\(.)", r"\1", found[2]) if found[1] is None else found[1]
+    return said.replace("%%", "%")
 
 
 def _command(words: tuple[str, ...]) -> str:

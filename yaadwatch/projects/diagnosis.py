@@ -146,13 +146,17 @@ class ServiceFacts:
     """The daemon as a service.
 
     Args:
-        missing: its files that are not there.
+        altered: its files that are missing or were changed.
+        masked: its units that were masked: the service manager does not start them.
         program: the program that it starts, when that is missing; else ''.
         is_reached: whether the service manager answers.
         runs: whether it runs, or will at the next request.
+        unlisted: a file of it that no receipt lists; else ''.
     """
 
-    missing: tuple[str, ...] = ()
+    unlisted: str = ""
+    altered: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
     program: str = ""
     is_reached: bool = True
     runs: bool = True
@@ -295,9 +299,20 @@ def _service(facts: Facts) -> Found:
     if service.program:
         what = f"The service starts {service.program}, which is not there any more."
         yield "problem", what, "yaadwatch install", ""
-    for path in service.missing:
-        yield "todo", f"{path} is missing.", "yaadwatch install", ""
-    if service.is_reached and not service.runs:
+    if service.unlisted:
+        what = f"{service.unlisted} was written by `yaadwatch install`, and no receipt says so."
+        yield "todo", what, "yaadwatch install", "Then `yaadwatch uninstall` can take it away."
+    for path in dict.fromkeys(service.altered):
+        yield "todo", f"{path} is not as `yaadwatch install` wrote it.", "yaadwatch install", ""
+    for path in service.masked:
+        unmask = f"systemctl --user unmask {shlex.quote(path.rpartition('/')[2])}"
+        yield (
+            "problem",
+            f"{path} is masked: systemd does not start it.",
+            unmask,
+            "Then: yaadwatch install",
+        )
+    if service.is_reached and not service.runs and not service.masked:
         answers = facts.daemon.state == "answers"
         runs = "the daemon runs by itself" if answers else "it was stopped"
         mend = "yaadwatch restart" if answers else "yaadwatch start"
@@ -307,7 +322,10 @@ def _service(facts: Facts) -> Found:
 def _receipt(facts: Facts) -> Found:
     if facts.receipt is not None:
         why, aside = facts.receipt
-        advice = "What it listed stays as it is. For a new one, as you had it: yaadwatch connect"
+        advice = (
+            "What it listed stays as it is. For a new one, as you had them: yaadwatch install,"
+            " yaadwatch connect"
+        )
         yield "problem", f"What is ours in other programs' files is not known: {why}", aside, advice
 
 

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, cast
 
 from yaadwatch.model.errors import Code, YaadError
 
@@ -101,21 +101,20 @@ def cpu_s(pid: int) -> float:
     return float(spent.user + spent.system)
 
 
-_SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  (what is made there is private)
-_MEMORY: Final = _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK | os.X_OK) else None
-"""Temporary files are in memory, which is there when a disk is full; else where they belong."""
+_MEMORY: Final = Path("/dev/shm")  # noqa: S108  (below it each folder is of its own, and private)
+_PREFIX: Final = "yaadwatch-"
 
 
 @contextlib.contextmanager
 def holding(data: bytes) -> Iterator[IO[bytes]]:
-    """Lend an open file that holds `data`, at its beginning.
+    """Lend an open file that holds `data`, at its beginning: in memory, where the system can.
 
     Raises:
         YaadError: UNAVAILABLE when there is no room for it.
     """
     with contextlib.ExitStack() as stack:
         try:
-            stream = stack.enter_context(tempfile.TemporaryFile(dir=_MEMORY))
+            stream = stack.enter_context(_opened())
             stream.write(data)
             stream.seek(0)
         except OSError as error:
@@ -127,25 +126,45 @@ def holding(data: bytes) -> Iterator[IO[bytes]]:
 def folder(fill: Callable[[Path], object]) -> Iterator[Path]:
     """Lend a private folder that `fill` has put something into; it is gone afterwards.
 
+    It is where temporary files belong, or in memory when there is no room there.
+
     Raises:
-        YaadError: UNAVAILABLE when there is no room.
+        YaadError: UNAVAILABLE when there is room nowhere.
     """
     with contextlib.ExitStack() as stack:
         try:
-            made = tempfile.TemporaryDirectory(
-                prefix="yaadwatch-", dir=_MEMORY, ignore_cleanup_errors=True
-            )
-            place = Path(stack.enter_context(made))
-            fill(place)
+            place = _filled(stack, fill, None)
         except OSError as error:
-            raise _no_room(error) from error
+            if not _MEMORY.is_dir():
+                raise _no_room(error) from error
+            try:
+                place = _filled(stack, fill, _MEMORY)
+            except OSError:
+                raise _no_room(error) from error
         yield place
 
 
+def _opened() -> IO[bytes]:
+    if sys.platform == "linux" and hasattr(os, "memfd_create"):
+        with contextlib.suppress(OSError):  # where a sandbox does not know it
+            return os.fdopen(os.memfd_create(_PREFIX, os.MFD_CLOEXEC), "w+b")
+    return cast("IO[bytes]", tempfile.TemporaryFile())
+
+
+def _filled(
+    stack: contextlib.ExitStack, fill: Callable[[Path], object], where: Path | None
+) -> Path:
+    with contextlib.ExitStack() as own:
+        made = tempfile.TemporaryDirectory(prefix=_PREFIX, dir=where, ignore_cleanup_errors=True)
+        place = Path(own.enter_context(made))
+        fill(place)
+        stack.push(own.pop_all())
+    return place
+
+
 def _no_room(error: OSError) -> YaadError:
-    where = _MEMORY or "the folder of temporary files (TMPDIR, else /tmp)"
     return YaadError(
         Code.UNAVAILABLE,
         f"What git is to compare found no room for a moment ({error.strerror}).",
-        hint=f"Free some space in {where}.",
+        hint="Free some space in the folder of temporary files (TMPDIR, else /tmp).",
     )

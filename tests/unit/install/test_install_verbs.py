@@ -1,6 +1,7 @@
 """Installing and removing: what is written, what is refused, and that nothing stays behind."""
 
 import fcntl
+import json
 import os
 import plistlib
 import shutil
@@ -78,7 +79,7 @@ def unit(home):
 @pytest.mark.parametrize("kind", ["world", "mac"])
 def test_removing_leaves_the_home_as_it_was(request, home, kind):
     world = request.getfixturevalue(kind)
-    (home / "Library" / "Caches").mkdir(parents=True)
+    (home / "Library").mkdir()
     (home / "notes").write_text("mine")
     before = tree(home)
 
@@ -90,6 +91,7 @@ def test_removing_leaves_the_home_as_it_was(request, home, kind):
 
     assert tree(home) == before
     assert {row["change"] for row in removed["files"]} == {"removed"}
+    assert not places.receipt().exists()
     assert install.uninstall(world)["state"] == "absent"
 
 
@@ -97,13 +99,13 @@ def test_removing_leaves_the_home_as_it_was(request, home, kind):
 def test_doing_it_twice_changes_nothing(request, home, manager, kind):
     world = request.getfixturevalue(kind)
     install.install(world)
-    before = tree(home)
+    before = tree(home), places.receipt().read_bytes()
     manager.told.clear()
 
     again = install.install(world)
 
     assert again["state"] == "unchanged"
-    assert tree(home) == before
+    assert (tree(home), places.receipt().read_bytes()) == before
     assert {what[0] for what in manager.told} <= {"start", "kickstart"}
 
 
@@ -196,43 +198,55 @@ def test_a_unit_that_is_masked_elsewhere_is_told_with_the_command_that_unmasks_i
     assert said.hint.startswith("systemctl --user unmask yaadwatch.socket")
 
 
-def test_units_of_an_older_version_are_rewritten_and_removed(world, home):
+def test_units_of_ours_without_a_receipt_are_taken_over(world, home):
     install.install(world)
+    places.receipt().unlink()
     unit(home).write_text(unit(home).read_text() + "# of an older version\n")
 
-    assert install.install(world)["state"] == "changed"
-    unit(home).write_text(unit(home).read_text() + "# of an older version\n")
+    assert install.install(world)["state"] == "installed"
     install.uninstall(world)
 
     assert not unit(home).exists()
 
 
-@pytest.mark.parametrize("then", [install.install, install.uninstall])
-def test_a_unit_that_a_person_changed_is_kept_before_it_goes(world, home, then):
+def test_units_of_ours_without_a_receipt_are_not_said_to_be_none(world, home):
+    install.install(world)
+    places.receipt().unlink()
+    before = tree(home)
+
+    for dry_run in (True, False):
+        error = refusal(install.uninstall, world, dry_run=dry_run)
+        assert error.code is Code.REFUSED
+        assert "no receipt says so" in error.message
+        assert error.hint.endswith("yaadwatch install && yaadwatch uninstall")
+    assert tree(home) == before
+
+
+def test_a_unit_that_a_person_changed_is_kept_before_it_is_rewritten(world, home):
     install.install(world)
     theirs = unit(home).read_text().replace("Nice=5", "Nice=0")
     unit(home).write_text(theirs)
 
-    rows = then(world)["files"]
+    rows = install.install(world)["files"]
 
-    (changed,) = [row for row in rows if row.get("backup")]
+    (changed,) = [row for row in rows if row["change"] == "changed"]
     assert Path(changed["backup"]).read_text() == theirs
-    assert not unit(home).exists() or "Nice=5" in unit(home).read_text()
+    assert "Nice=5" in unit(home).read_text()
 
 
-def test_a_socket_unit_that_is_not_ours_is_not_removed(world, home):
+def test_a_unit_that_a_person_changed_is_not_removed(world, home):
     install.install(world)
-    socket = unit(home).with_name("yaadwatch.socket")
-    socket.write_text("mine now\n")
+    unit(home).write_text("mine now\n")
 
     rows = install.uninstall(world)["files"]
 
-    assert [row["path"] for row in rows if row["change"] == "kept"] == [str(socket)]
-    assert socket.read_text() == "mine now\n"
-    assert [path.name for path in unit(home).parent.iterdir()] == ["yaadwatch.socket"]
+    assert [row["path"] for row in rows if row["change"] == "kept"] == [str(unit(home))]
+    assert unit(home).read_text() == "mine now\n"
+    assert [path.name for path in unit(home).parent.iterdir()] == ["yaadwatch.service"]
 
 
 def test_an_installation_that_was_cut_off_can_be_taken_back(world, home):
+    """The receipt is written first; what could not be made was simply not made."""
     blocked = unit(home).parent / "default.target.wants"
     blocked.parent.mkdir(parents=True)
     blocked.write_text("in the way")
@@ -254,6 +268,40 @@ def test_a_manager_that_does_not_obey_is_told_with_its_words(world, manager):
     assert said.code is Code.UNAVAILABLE
     assert "`systemctl --user daemon-reload` did not succeed: See the journal" in said.message
     assert "is installed, and does not run" in said.message
+
+
+def test_what_others_wrote_on_the_receipt_stays(world):
+    places.data_folder().mkdir(mode=0o700)
+    places.receipt().write_text('{"connections": [1]}')
+
+    install.install(world)
+    assert json.loads(places.receipt().read_bytes())["connections"] == [1]
+    install.uninstall(world)
+
+    assert json.loads(places.receipt().read_bytes()) == {"connections": [1]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"service": 1}',
+        '{"service": {"manager": "x"}}',
+        '{"service": {"manager": "systemd", "folder": "/x", "written": ["a"]}}',
+        '{"service": {"manager": "systemd", "folder": null, "written": {}}}',
+        '{"service": {"manager": "systemd", "folder": "/x", "written": {"/x/y": 3}}}',
+        '{"service": {"manager": "systemd", "folder": "/x", "written": {}, "folders": 3}}',
+        "\xff",
+    ],
+)
+def test_a_receipt_that_makes_no_sense_is_told_and_nothing_is_written(world, home, text):
+    places.data_folder().mkdir(mode=0o700)
+    places.receipt().write_text(text, encoding="latin-1")
+
+    for verb in (install.install, install.uninstall):
+        assert "receipt.json cannot be read" in refusal(verb, world).message
+    assert tree(home) == {}
 
 
 def test_a_home_of_its_own_stands_in_the_unit(world, home, monkeypatch, environment):
@@ -303,12 +351,11 @@ def test_the_service_of_a_home_of_its_own_is_not_taken_by_another(
     assert tree(home) == before
 
 
-def test_with_a_copied_data_folder_the_service_is_neither_started_nor_stopped(
+def test_with_a_copied_receipt_the_service_is_neither_started_nor_stopped(
     world, home, manager, monkeypatch, environment
 ):
     """It is the other home's; this one has a daemon of its own, or none."""
     install.install(world)
-    places.data_folder().mkdir(mode=0o700)
     shutil.copytree(places.data_folder(), environment / "copy")
     monkeypatch.setenv("YAAD_HOME", str(environment / "copy"))
     manager.told.clear()
@@ -345,20 +392,6 @@ def test_a_trial_with_another_home_and_the_real_folder_of_settings_takes_nothing
     assert (tree(home), manager.told) == (before, [])
 
 
-def test_units_outside_of_the_home_name_their_data_folder(world, home, manager, monkeypatch):
-    elsewhere = home.parent / "etc"
-    elsewhere.mkdir()
-    manager.unit_path = f"{elsewhere}/systemd/user"
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(elsewhere))
-
-    install.install(world)
-
-    text = (elsewhere / "systemd/user/yaadwatch.service").read_text()
-    assert f"Environment=YAAD_HOME={home}/.yaad\n" in text
-    assert presence.manager() == "systemd"
-    assert install.uninstall(world)["state"] == "removed"
-
-
 def test_where_the_manager_does_not_look_nothing_is_written_and_nothing_stopped(
     world, home, manager, monkeypatch
 ):
@@ -376,7 +409,7 @@ def test_where_the_manager_does_not_look_nothing_is_written_and_nothing_stopped(
 
 
 def test_where_the_manager_is_out_of_reach_the_daemon_is_started_without_it(world, monkeypatch):
-    """In a container that shares the home there are units, and no manager."""
+    """In a container that shares the home there is a receipt, and no manager."""
     install.install(world)
     started = []
     outside = FakeManager(runs=True)
@@ -411,7 +444,6 @@ def test_removing_waits_for_the_process_of_the_service_and_for_no_other(
     monkeypatch.setattr(install, "STOP_TIME_S", 0.1)
     install.install(world)
     manager.main_pid = 4711 if ours else 0
-    places.data_folder().mkdir(mode=0o700)
     with open(places.lock_file(), "w") as lock:
         lock.write("4711\n/x\n")
         lock.flush()

@@ -1,12 +1,15 @@
-"""What `doctor` says of the service: as it was installed, gone, stopped, out of reach."""
+"""What `doctor` says of the service: as it was installed, gone, changed, stopped, out of reach."""
 
 import os
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from standing_in import FakeDaemon, FakeManager
 
-from yaadwatch.install import install, units
+from yaadwatch import places
+from yaadwatch.install import install
 from yaadwatch.install.plans import service_state
 from yaadwatch.projects import diagnosis
 from yaadwatch.projects.diagnosis import (
@@ -56,17 +59,38 @@ def test_as_it_was_installed_it_stands(home, manager):
     assert told(home, manager) == ServiceFacts()
 
 
-def test_a_unit_that_is_missing_is_told(home, manager):
-    socket = home / ".config/systemd/user/yaadwatch.socket"
-    socket.unlink()
+def test_units_that_no_receipt_knows_are_told(home, manager):
+    places.receipt().unlink()
 
-    assert told(home, manager).missing == (str(socket),)
+    found = told(home, manager)
 
-
-def test_a_service_of_another_data_folder_is_none_of_ours(home, manager, monkeypatch):
-    monkeypatch.setenv("YAAD_HOME", str(home / "other"))
-
+    unit = home / ".config/systemd/user/yaadwatch.service"
+    assert found.unlisted == str(unit.with_suffix(".socket"))
+    unit.with_suffix(".socket").write_text("mine")
+    assert told(home, manager).unlisted == str(unit)
+    unit.write_text("mine, too")
     assert told(home, manager) is None
+
+
+def test_what_is_gone_or_changed_is_told(home, manager):
+    folder = home / ".config" / "systemd" / "user"
+    (folder / "yaadwatch.service").write_text("mine")
+    (folder / "yaadwatch.socket").unlink()
+
+    assert [Path(path).name for path in told(home, manager).altered] == [
+        "yaadwatch.socket",
+        "yaadwatch.service",
+    ]
+
+
+def test_a_masked_unit_is_told_as_one(home, manager):
+    unit = home / ".config/systemd/user/yaadwatch.service"
+    unit.unlink()
+    unit.symlink_to("/dev/null")
+
+    found = told(home, manager)
+
+    assert (found.altered, found.masked) == ((), (str(unit),))
 
 
 def test_a_service_that_was_stopped_or_cannot_be_reached_is_told(home, manager):
@@ -77,13 +101,12 @@ def test_a_service_that_was_stopped_or_cannot_be_reached_is_told(home, manager):
     assert (away.is_reached, away.runs) == (False, False)
 
 
-@pytest.mark.parametrize("program", ["/nowhere/yaadwatch", "/no where/it's \\ 100%/yaadwatch"])
-def test_a_program_that_is_gone_is_told(home, manager, program):
-    unit = home / ".config/systemd/user/yaadwatch.service"
-    service = units.Service(program=(program,), socket="/s")
-    unit.write_text(units.service_unit(service))
+def test_a_program_that_is_gone_is_told(home, manager):
+    from yaadwatch.install import plans
 
-    assert told(home, manager).program == program
+    plans.save(replace(plans.load(), program="/nowhere/yaadwatch"))
+
+    assert told(home, manager).program == "/nowhere/yaadwatch"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +116,12 @@ def test_a_program_that_is_gone_is_told(home, manager, program):
         (ServiceFacts(), "answers", []),
         (ServiceFacts(is_reached=False, runs=False), "answers", []),
         (ServiceFacts(program="/x"), "answers", [("problem", "/x", "yaadwatch install")]),
-        (ServiceFacts(missing=("/u",)), "answers", [("todo", "/u", "yaadwatch install")]),
+        (ServiceFacts(altered=("/u",)), "answers", [("todo", "/u", "yaadwatch install")]),
+        (
+            ServiceFacts(masked=("/u/yaadwatch.service",)),
+            "answers",
+            [("problem", "is masked", "systemctl --user unmask yaadwatch.service")],
+        ),
         (ServiceFacts(runs=False), "absent", [("todo", "was stopped", "yaadwatch start")]),
         (ServiceFacts(runs=False), "answers", [("todo", "by itself", "yaadwatch restart")]),
     ],

@@ -298,6 +298,17 @@ def test_what_is_left_to_the_person_is_no_problem():
     ]
 
 
+def test_a_unit_that_no_receipt_knows_is_left_to_the_person():
+    assert found(service=ServiceFacts(unlisted="/u/yaadwatch.service")) == [
+        (
+            "service",
+            "todo",
+            "/u/yaadwatch.service was written by `yaadwatch install`, and no receipt says so.",
+            "yaadwatch install\nThen `yaadwatch uninstall` can take it away.",
+        )
+    ]
+
+
 def test_a_service_that_cannot_start_is_told_before_the_daemon_that_does_not_run():
     told = found(daemon=DaemonFacts(state="absent"), service=ServiceFacts(program="/gone"))
 
@@ -385,8 +396,10 @@ PARTS = {
         for state in ("connected", "outdated", "unconnected", "refused")
     ],
     "service": [
-        ServiceFacts(missing=(ODD,), program=ODD),
+        ServiceFacts(altered=(ODD,), program=ODD),
         ServiceFacts(runs=False),
+        ServiceFacts(unlisted=ODD),
+        ServiceFacts(masked=(f"{ODD}/yaadwatch.service",)),
     ],
     "odd_logs": [((f"{ODD}/daemon.log", f"{ODD}/daemon.log.odd"),)],
     "not_gathered": [(("a part", "it (is"),)],

@@ -1,5 +1,9 @@
 """Room for what another program reads, also where a disk has none."""
 
+import tempfile
+from pathlib import Path
+
+import pytest
 from refusals import refusal
 
 from yaadwatch.model.errors import Code
@@ -19,16 +23,40 @@ def test_a_folder_is_private_and_gone_afterwards():
     assert not place.exists()
 
 
-def test_without_room_it_is_said_and_nothing_is_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(processes, "_MEMORY", str(tmp_path))
+def full(places, fills=lambda _: None):
+    """Put something into a folder, except in those that are full."""
 
     def fill(place):
         (place / "half").write_bytes(b"x")
-        raise OSError(28, "No space left on device")
+        if place.parent in places:
+            raise OSError(28, "No space left on device")
+        fills(place)
 
-    error = refusal(processes.folder(fill).__enter__)
+    return fill
+
+
+def test_without_room_for_temporary_files_it_is_in_memory(tmp_path, monkeypatch):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "memory").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "disk"))
+    monkeypatch.setattr(processes, "_MEMORY", tmp_path / "memory")
+
+    with processes.folder(full([tmp_path / "disk"])) as place:
+        assert place.parent == tmp_path / "memory"
+        assert list((tmp_path / "disk").iterdir()) == []
+    assert list((tmp_path / "memory").iterdir()) == []
+
+
+@pytest.mark.parametrize("memory", ["memory", "not there"])
+def test_without_room_anywhere_it_is_said_and_nothing_is_left(tmp_path, monkeypatch, memory):
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "disk").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "disk"))
+    monkeypatch.setattr(processes, "_MEMORY", tmp_path / memory)
+    lent = processes.folder(full([tmp_path / "disk", tmp_path / "memory"]))
+
+    error = refusal(lent.__enter__)
 
     assert error.code is Code.UNAVAILABLE
     assert "No space left" in error.message
-    assert str(tmp_path) in error.hint
-    assert list(tmp_path.iterdir()) == []
+    assert [path for path in Path(tmp_path).rglob("*") if path.name == "half"] == []
