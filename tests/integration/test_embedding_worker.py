@@ -146,6 +146,14 @@ def test_a_worker_that_takes_nothing_in_is_ended_once_its_pipe_is_full(start):
     wait_until(lambda: worker.state == "broken", "the end of the worker")
 
 
+@pytest.mark.parametrize("sign", ["\U0001f600", "\udc80 car ", "\x00"])
+def test_a_long_text_of_rare_signs_breaks_no_worker(start, sign):
+    worker = start()
+
+    assert len(worker.embed([sign * 9_000, "car"], wait_s=PATIENCE_S)) == 2
+    assert worker.state == "warm"
+
+
 def test_a_model_that_cannot_be_loaded_says_why(start, tmp_path):
     folder = build(tmp_path / "bad")
     (folder / "model.onnx").write_bytes(b"no model")

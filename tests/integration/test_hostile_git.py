@@ -554,6 +554,17 @@ def test_a_small_object_that_unpacks_to_a_large_one_is_not_unpacked(victim, runn
     assert victim.open(runner).read_blob(blob) is None
 
 
+def test_a_commit_without_times_is_a_commit(victim, runner):
+    tree = victim.git("rev-parse", "HEAD^{tree}")
+    odd = f"tree {tree}\nauthor nobody\ncommitter nobody\n\nodd\n".encode()
+    commit = victim.git("hash-object", "-t", "commit", "-w", "--literally", "--stdin", given=odd)
+    repository = victim.open(runner)
+
+    assert [one.commit for one in repository.made(commit, "--max-count=1")] == [commit]
+    assert repository.is_replaced_by(commit, victim.last)
+    assert not repository.is_replaced_by(victim.last, commit)
+
+
 def test_trees_that_hold_one_another_over_and_over_are_not_unfolded(victim, runner):
     names = [f"{number}" for number in range(1_000)]
     held = "100644 blob " + victim.git("rev-parse", "HEAD:moved.py")

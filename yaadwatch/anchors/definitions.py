@@ -356,7 +356,7 @@ def _as_mix_formats(line: str) -> str:
 
 
 _REMARK_OF_ELIXIR = re.compile(
-    r"^((?:[^\"#]|\"(?:[^\"\\]|\\.)*+\"|#(?=\{)|(?<!\s)#)*?)\s#(?!\{).*$"
+    r"^((?:[^\"#]|\"(?:[^\"\\]|\\.)*+\"|#(?=\{)|(?<!\s)#(?!\{))*?)\s#(?!\{).*$"
 )
 _NOT_IN = re.compile(r"\bnot\b[\s(]+([\w.@]+)\s+in\b")
 _HEX = re.compile(r"\b(0x)([\da-fA-F]+)")

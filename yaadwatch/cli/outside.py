@@ -45,7 +45,7 @@ def format_of(path: str) -> str:
         return "markdown"
     with _reading(path), open(path, "rb") as stream:
         head = stream.read(100)
-    if head.startswith(_PACKED):
+    if head.startswith(b"\x1f\x8b"):
         raise YaadError(
             Code.BAD_REQUEST,
             f"{path} is compressed. Nothing was imported.",

@@ -185,9 +185,9 @@ class CommitHistory(Objects):
         found = []
         for title, row in zip(lines[::2], lines[1::2], strict=False):
             times, name, address = row.split("\0")
-            committed, authored = times.split()
+            committed, _, authored = times.partition(" ")  # a damaged commit may have neither
             authors = frozenset(((authored, name), (authored, address)))
-            found.append(Made(title.split()[1], int(committed), authors))
+            found.append(Made(title.split()[1], int(committed or 0), authors))
         return found
 
     def touched(self, since: str, until: str) -> frozenset[str] | None:

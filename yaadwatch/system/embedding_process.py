@@ -25,7 +25,7 @@ from yaadwatch.system.clock import Clock
 from yaadwatch.system.embedding_sources import Source
 
 TEXT_CHARS_MAX: Final = 8_000
-"""Of a text: models read some hundred tokens of it, and a pipe takes in the line as a whole."""
+"""Of a text: models read some hundred tokens of it."""
 LINE_BYTES_MAX: Final = 1024 * 1024
 
 State = Literal["cold", "starting", "warm", "broken"]
@@ -192,7 +192,8 @@ class Worker:
             raise _not_embedded("The worker is busy.")
         try:
             number = next(self._numbers)
-            self._send(process, json.dumps([number, text[:TEXT_CHARS_MAX]]).encode() + b"\n")
+            line = json.dumps([number, text[:TEXT_CHARS_MAX]], ensure_ascii=False) + "\n"
+            self._send(process, line.encode("utf-8", "replace"), until)
             while True:
                 answered, vector = self._answer(process, until)
                 if answered == number:  # else a caller before us did not wait for it
@@ -203,16 +204,16 @@ class Worker:
         finally:
             self._asking.release()
 
-    def _send(self, process: subprocess.Popen[bytes], line: bytes) -> None:
-        """Write a line; a worker for which there is no room does not read, and is ended."""
+    def _send(self, process: subprocess.Popen[bytes], line: bytes, until: float) -> None:
+        """Write a line; a worker that does not take it in is ended."""
         assert process.stdin is not None  # noqa: S101  (it is a pipe)
-        try:
-            is_sent = os.write(process.stdin.fileno(), line) == len(line)
-        except BlockingIOError:
-            is_sent = False
-        if not is_sent:
-            process.kill()
-            raise _not_embedded("The worker takes nothing in.")
+        left = line
+        while left:
+            wait_s = max(until - self._clock.monotonic_s(), 0.0)
+            if not select.select([], [process.stdin], [], wait_s)[1]:
+                process.kill()
+                raise _not_embedded("The worker takes nothing in.")
+            left = left[os.write(process.stdin.fileno(), left) :]
 
     def _answer(self, process: subprocess.Popen[bytes], until: float) -> tuple[int, bytes]:
         """Return the number of a text, and its vector."""

@@ -57,7 +57,8 @@ def _skipped(positions: set[int], signs: Sequence[str]) -> set[int]:
     found = set(positions)
     for position in positions:
         behind = position
-        while behind < len(signs) and signs[behind].startswith("*"):
+        # Where a position behind is known already, so are those behind that.
+        while behind < len(signs) and signs[behind].startswith("*") and behind + 1 not in found:
             behind += 1
             found.add(behind)
     return found

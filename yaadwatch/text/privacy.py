@@ -367,9 +367,9 @@ def _by_trigger() -> dict[str, tuple[int, list[int]]]:
 
 _TRIGGERS: Final = _by_trigger()
 _RUNS: Final = re.compile(
-    rb"(?<![\w./+=~$:@%{},\\-])[\w./+=~$:@%{},\\-]{14,1000}(?![\w./+=~$:@%{},\\-])"
+    rb"(?<![\w./+=~$:@%{},\\-])[\w./+=~$:@%{},\\-]{14,4096}(?![\w./+=~$:@%{},\\-])"
 )
-"""What may be a name; longer runs are data."""
+"""What may be a name or a path; longer runs are data."""
 _IDS: Final = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{40}|[\d:.TZ-]+")
 """Ids, commits and times: most runs of an answer, and no tokens."""
 _TOKEN_TRIGGERS: Final = tuple(

@@ -221,11 +221,21 @@ class Home:
         self.user.close()
 
     def unmasked(self, call: Call) -> Call:
-        """Return the call in the project whose folder an answer named with its secret masked."""
-        for project in self.user.read(projects.known):
-            if os.fsencode(call.folder) == privacy.mask_tokens(os.fsencode(project.root)):
-                return replace(call, folder=project.root)
-        return call
+        """Return the call in the project whose folder an answer named with its secret masked.
+
+        Raises:
+            YaadError: CONFLICT when that is the name of several.
+        """
+        asked = os.fsencode(call.folder)
+        known = [one.root for one in self.user.read(projects.known)]
+        found = [root for root in known if asked == privacy.mask_tokens(os.fsencode(root))]
+        if len(found) > 1:
+            raise YaadError(
+                Code.CONFLICT,
+                f"{call.folder} is the masked name of {len(found)} projects; nothing was done.",
+                hint="Ask from inside the one that is meant.",
+            )
+        return replace(call, folder=found[0]) if found else call
 
     def project_at(self, folder: Path) -> tuple[Project, Layout]:
         """Return the watched project of `folder`, and the layout of that work tree.

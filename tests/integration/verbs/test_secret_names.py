@@ -14,6 +14,7 @@ from verb_world import NET, every_byte_below
 from yaadwatch import places
 from yaadwatch.client import hook_agents
 from yaadwatch.daemon.dispatch import Dispatcher
+from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.repo import layout
 from yaadwatch.sessions import context
 from yaadwatch.text import privacy
@@ -190,6 +191,17 @@ def test_project_is_found_by_its_masked_folder(world):
     assert repo.home.unmasked(there) == repo.call
     assert repo.home.unmasked(Call(folder=Path("/[masked:x]"), origin="cli")).folder.name
     answered.close()
+
+
+def test_masked_folder_of_two_projects_is_neither(world):
+    first = used(world, tag, f"shop-{TOKEN}")
+    world.repo(f"shop-{TOKEN[:-2]}zz").add()
+    shown = command(first, "status", "--json").json["projects"][0]["path"]
+
+    with pytest.raises(YaadError) as raised:
+        first.home.unmasked(replace(first.call, folder=Path(shown)))
+
+    assert raised.value.code is Code.CONFLICT
 
 
 @pytest.mark.parametrize("url", ["https://example.org/{}/shop.git", "git@example.org:{}/shop.git"])

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from yaadwatch.anchors.definitions import define_by_lines, defines, locate
@@ -132,6 +134,16 @@ def test_what_mix_format_changes_is_no_change(old, new, same):
     then, now = (define_by_lines(text, "rows.ex", "run").fingerprint for text in both)
 
     assert (then == now) is same
+
+
+@pytest.mark.parametrize("row", ["a#{x}" * 200, "#" * 5_000, '"a' * 2_001, '"#{' * 999])
+def test_no_line_of_elixir_takes_long(row):
+    code = f"defmodule Rows do\n  def run(a) do\n    {row}\n  end\nend\n"
+    began = time.process_time()
+
+    assert define_by_lines(code.encode(), "rows.ex", "run") is not None
+
+    assert time.process_time() - began < 1
 
 
 def test_a_line_that_only_calls_is_no_definition_where_there_is_another():
