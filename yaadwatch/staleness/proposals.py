@@ -147,6 +147,8 @@ def _proposal(
     ):
         places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
         return Suggestion(path=None, text=None, places=places)
+    if _speaks_of_folder(text, accepted):
+        return replace(accepted[0][1], text=None)
     put = set[str]()
     deepest = sorted(accepted, key=lambda found: -len(_said(found[0].anchor)))
     for judged, offer in deepest:
@@ -239,6 +241,24 @@ def _is_named_by_module(text: str, accepted: Sequence[tuple[AnchorVerdict, Sugge
         if module.islower() and module in was - now and f"{module}." in text:
             return True
     return False
+
+
+def _speaks_of_folder(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggestion]]) -> bool:
+    """Return whether a text has the name of a folder that a file left, as a word of its own.
+
+    "The web client is set up in `web/tsconfig.json`" says too much of `api/tsconfig.json`.
+    """
+    said = set(_PLAIN_WORDS.findall(_PATHS.sub(" ", text).lower()))
+    for judged, offer in accepted:
+        if offer.path and offer.text and judged.anchor.method is not Method.FOLDER:
+            left = {*judged.anchor.path.lower().split("/")[:-1]}
+            if said & (left - {*offer.path.lower().split("/")[:-1]}):
+                return True
+    return False
+
+
+_PATHS: Final = re.compile(r"[\w@.-]*+[/\\][\w@./\\-]*+")
+_PLAIN_WORDS: Final = re.compile(r"(?<![\w`.-])[a-z][\w-]+(?![\w`]|\.\w)")
 
 
 def _modules(path: str) -> set[str]:

@@ -298,6 +298,26 @@ def test_text_that_would_say_more_of_the_new_place_is_not_proposed(repo, said, o
     assert proposed or found["suggestion"]["places"] == [new]
 
 
+@pytest.mark.parametrize(
+    ("said", "proposed"),
+    [
+        ("The web client is set up in `web/types.json`", None),
+        ("Types are set up in `web/types.json`", "Types are set up in `api/types.json`"),
+        ("Types: `web/types.json`, see `web/`", None),
+    ],
+)
+def test_text_that_speaks_of_the_folder_left_is_not_proposed(repo, said, proposed):
+    repo.commit("web", {"web/types.json": '{"extends": "../base.json"}\n', "web/a.ts": "a\n"})
+    memory = repo.remember(said)
+    repo.git("rm", "-q", "web/types.json")
+    repo.commit("api", {"api/types.json": '{"extends": "../base.json"}\n'})
+
+    found = repo.flag_of(memory)
+
+    assert found["verdict"] == "moved"
+    assert found["suggestion"]["text"] == proposed
+
+
 def test_files_that_moved_together_are_beside_each_other_still(repo):
     repo.commit("rows", {"src/a.py": ROWS, "src/b.py": "b = 1\n"})
     memory = repo.remember("`src/a.py` is next to `src/b.py`")
