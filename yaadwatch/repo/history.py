@@ -180,15 +180,15 @@ class CommitHistory(Objects):
 
     def made(self, until: str, which: str) -> list[Made]:
         """Return the commits in the history of `until` that an option of `rev-list` chooses."""
-        asked = ["rev-list", "--format=%ct %at%x00%an%x00%ae", which, valid(until)[0], "--"]
-        lines = self.git.ask(asked).decode("utf-8", "replace").split("\n")
-        found = []
-        for title, row in zip(lines[::2], lines[1::2], strict=False):
-            times, name, address = row.split("\0")
-            committed, _, authored = times.partition(" ")  # a damaged commit may have neither
-            authors = frozenset(((authored, name), (authored, address)))
-            found.append(Made(title.split()[1], int(committed or 0), authors))
-        return found
+        row = "%x00%H%x00%ct%x00%at%x00%an%x00%ae%x00"
+        asked = ["rev-list", f"--format={row}", which, valid(until)[0], "--"]
+        # A damaged commit may have no times, and names on several lines.
+        fields = self.git.ask(asked).decode("utf-8", "replace").split("\0")
+        rows = zip(*(fields[first::6] for first in range(1, 6)), strict=False)
+        return [
+            Made(commit, int(committed or 0), frozenset(((authored, name), (authored, address))))
+            for commit, committed, authored, name, address in rows
+        ]
 
     def touched(self, since: str, until: str) -> frozenset[str] | None:
         """Return the files that commits in `since..until` touched, including reverted changes.
