@@ -128,6 +128,8 @@ def _in_conflict(node: "Node", source: bytes) -> bool:
 
     The parser takes the unindented marker for the end of the definition.
     """
+    if b"\n>>>>>>> " not in source[node.start_byte :]:
+        return False
     above = b"\n" + source[: node.start_byte]
     if above.rfind(b"\n<<<<<<< ") > above.rfind(b"\n>>>>>>> "):
         return True

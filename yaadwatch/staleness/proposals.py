@@ -257,7 +257,7 @@ def _speaks_of_folder(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggest
     return False
 
 
-_PATHS: Final = re.compile(r"[\w@.-]*+[/\\][\w@./\\-]*+")
+_PATHS: Final = re.compile(r"(?<![\w@.-])[\w@.-]*+[/\\][\w@./\\-]*+")
 _PLAIN_WORDS: Final = re.compile(r"(?<![\w`.-])[a-z][\w-]+(?![\w`]|\.\w)")
 
 

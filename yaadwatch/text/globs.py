@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import Final
 
 BRACES_MAX: Final = 64
-"""Patterns that one with braces may stand for; one that stands for more matches nothing."""
+BRACES_CHARS_MAX: Final = 8_000
+"""Patterns that one with braces may stand for, and their letters; one that stands for more matches
+nothing."""
 
 _SIGNS: Final = re.compile(r"\*\*/|\*+|.", re.DOTALL)
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
@@ -25,14 +27,18 @@ def is_matched(path: str, glob: str) -> bool:
 
 def _without_braces(glob: str) -> list[str]:
     found = [glob]
-    while len(found) <= BRACES_MAX and (braces := _BRACES.search(found[0])):
+    while _is_short(found) and (braces := _BRACES.search(found[0])):
         found = [
             f"{one[: braces.start()]}{word}{one[braces.end() :]}"
             for one in found
             if (braces := _BRACES.search(one))
             for word in braces[1].split(",")
         ]
-    return found if len(found) <= BRACES_MAX else []
+    return found if _is_short(found) or len(found) == 1 else []
+
+
+def _is_short(patterns: Sequence[str]) -> bool:
+    return len(patterns) <= BRACES_MAX and sum(map(len, patterns)) <= BRACES_CHARS_MAX
 
 
 def _is_matched(path: str, signs: Sequence[str]) -> bool:

@@ -304,6 +304,11 @@ def test_text_that_would_say_more_of_the_new_place_is_not_proposed(repo, said, o
         ("The web client is set up in `web/types.json`", None),
         ("Types are set up in `web/types.json`", "Types are set up in `api/types.json`"),
         ("Types: `web/types.json`, see `web/`", None),
+        pytest.param(
+            f"Types: web/types.json {'a' * 60_000}",
+            f"Types: api/types.json {'a' * 60_000}",
+            id="in time that grows with the text",
+        ),
     ],
 )
 def test_text_that_speaks_of_the_folder_left_is_not_proposed(repo, said, proposed):

@@ -85,6 +85,7 @@ def test_a_name_that_stands_nowhere_is_missing_even_from_a_broken_file(sample):
         ("a.json", '{"limit": {"a": 1,},}', State.FOUND),
         ("a.json", '{"limit": {"a": ,}}', State.BROKEN),
         ("a.ts", "let limit = 1\n" * 4, State.AMBIGUOUS),
+        ("a.py", "T = '''\n<<<<<<< a\n'''\ndef limit():\n    pass\nx = (\n", State.FOUND),
         ("a.txt", "limit", State.MISSING),
         ("a.go", "", State.MISSING),
     ],

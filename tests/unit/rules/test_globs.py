@@ -42,7 +42,15 @@ def test_path_is_not_of_the_pattern(glob):
 
 
 @pytest.mark.parametrize(
-    "glob", ["*?" * 100 + "y", "**/" * 800 + "y", "**/*" * 600 + "y", "{a,a}" * 100, "*a" * 200]
+    "glob",
+    [
+        "*?" * 100 + "y",
+        "**/" * 800 + "y",
+        "**/*" * 600 + "y",
+        "{a,a}" * 100,
+        "{,}" * 6 + "**/" * 2_590 + "x",
+        "*a" * 200,
+    ],
 )
 def test_no_pattern_takes_long(glob):
     began = time.process_time()
