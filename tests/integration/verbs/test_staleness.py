@@ -775,6 +775,23 @@ def test_secrets_in_commit_subjects_are_masked(repo, retry, world):
     assert "five" not in only_commit(repo.flag_of(retry))
 
 
+def test_nothing_the_engine_does_changes_what_git_keeps(repo, retry):
+    repo.write("src/net.py", FIVE_TRIES)
+    before = kept_by_git(repo)
+
+    repo.flag_of(retry)
+    repo.confirm(retry)
+    repo.remember("Another one about src/net.py")
+
+    assert kept_by_git(repo) == before
+    assert repo.git("status", "--porcelain") == " M src/net.py\n"
+
+
+def kept_by_git(repo):
+    found = (path for path in (repo.path / ".git").rglob("*") if path.is_file())
+    return {path: path.read_bytes() for path in found if path.name != "index"}
+
+
 def test_the_reason_reads_like_a_sentence(repo, retry):
     repo.write("src/net.py", FIVE_TRIES)
     assert repo.flag_of(retry)["reason"] == "fetch_with_retry in src/net.py changed"
