@@ -103,7 +103,7 @@ def assess(
         worst=worst,
         score=score,
         level=level,
-        suggestion=_suggestion(text, worst, observations),
+        suggestion=_suggestion(text, worst, observations, view),
         observations=tuple(observations),
         features=found,
     )
@@ -192,7 +192,7 @@ def _is_named_still(text: str, judged: AnchorVerdict) -> bool:
 
 
 def _suggestion(
-    text: str, worst: AnchorVerdict, every: Sequence[AnchorVerdict]
+    text: str, worst: AnchorVerdict, every: Sequence[AnchorVerdict], view: View
 ) -> Suggestion | None:
     """Return what would correct the memory: what `worst` proposes, then the other anchors.
 
@@ -212,7 +212,8 @@ def _suggestion(
         ),
         key=lambda found: (bool(found.anchor.symbol), found.anchor.path, found.anchor.symbol),
     )
-    return proposals.proposal(text, [worst, *(one for one in others if one is not worst)], every)
+    against = [worst, *(one for one in others if one is not worst)]
+    return proposals.proposal(text, against, every, stands=view.has_folder)
 
 
 def _was_given(result: AnchorVerdict) -> bool:

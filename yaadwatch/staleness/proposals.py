@@ -6,7 +6,7 @@ imports. Any other difference may be what the memory is about.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -79,11 +79,16 @@ def _from_folder_of(old: str, new: str) -> str:
 
 
 def proposal(
-    text: str, results: Sequence[AnchorVerdict], beside: Iterable[AnchorVerdict] = ()
+    text: str,
+    results: Sequence[AnchorVerdict],
+    beside: Iterable[AnchorVerdict] = (),
+    *,
+    stands: Callable[[str], bool] = lambda _: True,
 ) -> Suggestion | None:
     """Return what the verdicts of a memory propose together, the first for its path.
 
     `beside`: its other verdicts, which propose nothing; what they found stays in the text.
+    `stands`: whether a folder is there now.
 
     A longer path is rewritten before what is above it, and no rewrite touches the output of
     another: of two files that swapped names, the text keeps the second. A file that a definition
@@ -92,7 +97,7 @@ def proposal(
     something else changed besides, or something that the text names is gone.
     """
     beside = tuple(beside)
-    found = _proposal(text, results, beside)
+    found = _proposal(text, results, beside, stands)
     every = (*results, *beside)
     also_changed = _also_changed(every)
     may_be_false = also_changed or any(one.verdict is Verdict.UNKNOWN for one in every)
@@ -114,7 +119,10 @@ def _also_changed(results: Sequence[AnchorVerdict]) -> bool:
 
 
 def _proposal(
-    text: str, results: Sequence[AnchorVerdict], beside: Sequence[AnchorVerdict]
+    text: str,
+    results: Sequence[AnchorVerdict],
+    beside: Sequence[AnchorVerdict],
+    stands: Callable[[str], bool],
 ) -> Suggestion | None:
     """Return the joint proposal, as if nothing else of the memory had changed."""
     valued = [one for one in results if has_other_value(one)]
@@ -147,7 +155,7 @@ def _proposal(
     ):
         places = tuple(dict.fromkeys(offer.path for _, offer in accepted if offer.path))
         return Suggestion(path=None, text=None, places=places)
-    if _speaks_of_folder(text, accepted):
+    if _speaks_of_folder(text, accepted, stands):
         return replace(accepted[0][1], text=None)
     put = set[str]()
     deepest = sorted(accepted, key=lambda found: -len(_said(found[0].anchor)))
@@ -243,16 +251,26 @@ def _is_named_by_module(text: str, accepted: Sequence[tuple[AnchorVerdict, Sugge
     return False
 
 
-def _speaks_of_folder(text: str, accepted: Sequence[tuple[AnchorVerdict, Suggestion]]) -> bool:
+def _speaks_of_folder(
+    text: str,
+    accepted: Sequence[tuple[AnchorVerdict, Suggestion]],
+    stands: Callable[[str], bool],
+) -> bool:
     """Return whether a text has the name of a folder that a file left, as a word of its own.
 
-    "The web client is set up in `web/tsconfig.json`" says too much of `api/tsconfig.json`.
+    "The web client is set up in `web/tsconfig.json`" says too much of `api/tsconfig.json`, where
+    `web` is there still; else the folder itself is called otherwise now.
     """
     said = set(_PLAIN_WORDS.findall(_PATHS.sub(" ", text).lower()))
     for judged, offer in accepted:
         if offer.path and offer.text and judged.anchor.method is not Method.FOLDER:
-            left = {*judged.anchor.path.lower().split("/")[:-1]}
-            if said & (left - {*offer.path.lower().split("/")[:-1]}):
+            names = judged.anchor.path.split("/")[:-1]
+            left = {
+                name.lower()
+                for depth, name in enumerate(names, 1)
+                if name.lower() in said and stands("/".join(names[:depth]))
+            }
+            if left - {*offer.path.lower().split("/")[:-1]}:
                 return True
     return False
 

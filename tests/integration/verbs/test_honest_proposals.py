@@ -323,6 +323,18 @@ def test_text_that_speaks_of_the_folder_left_is_not_proposed(repo, said, propose
     assert found["suggestion"]["text"] == proposed
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("services/billing", "services/payments"), ("billing", "payments"), ("a/billing", "b")],
+)
+def test_text_that_has_the_name_of_a_folder_that_is_called_otherwise_now(repo, old, new):
+    repo.commit("image", {f"{old}/Dockerfile": "FROM node:18\nCOPY . .\nRUN npm ci\n"})
+    memory = repo.remember(f"Billing is built by `{old}/Dockerfile`")
+    repo.commit("renamed", moved={old: new})
+
+    assert proposed(repo, memory)["text"] == f"Billing is built by `{new}/Dockerfile`"
+
+
 def test_files_that_moved_together_are_beside_each_other_still(repo):
     repo.commit("rows", {"src/a.py": ROWS, "src/b.py": "b = 1\n"})
     memory = repo.remember("`src/a.py` is next to `src/b.py`")
