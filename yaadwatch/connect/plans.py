@@ -84,7 +84,9 @@ def load(path: Path) -> Receipt:
     try:
         return Receipt(tuple(_entry(one) for one in parts.pop(_PART, [])), parts)
     except (TypeError, KeyError, AttributeError, ValueError) as error:
-        raise settings_files.UnreadableError(path, f"it makes no sense: {error!r}") from error
+        raise settings_files.UnreadableError(
+            path, "it makes no sense: what it says of a connection is incomplete, or no text"
+        ) from error
 
 
 def save(path: Path, receipt: Receipt) -> None:

@@ -63,7 +63,9 @@ def load() -> Installed | None:
             "".join((*texts, *found.written, *found.written.values()))
         return found
     except (TypeError, AttributeError) as error:
-        raise settings_files.UnreadableError(path, f"it makes no sense: {error!r}") from error
+        raise settings_files.UnreadableError(
+            path, "it makes no sense: what it says of the service is incomplete, or no text"
+        ) from error
 
 
 def save(installed: Installed | None) -> None:
