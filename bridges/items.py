@@ -323,7 +323,7 @@ def _restricted(lines: Sequence[str], shown: Sequence[bool]) -> frozenset[int]:
     found = set(tagged(lines))
     open_level = 0
     below_words = False
-    below_label = False  # of which nobody can tell how far it reaches
+    below_label = False  # whose reach is uncertain
     for index, line in enumerate(lines):
         heading = _heading(lines, index) if shown[index] else None
         if heading is not None:

@@ -164,8 +164,32 @@ def is_called(name: str, word: str) -> bool:
     return word == name or (name[:1] != "." and word == name.partition(".")[0])
 
 
+def is_matched(path: str, glob: str) -> bool:
+    """Return whether a path is one of a pattern with `*`, `**`, `?` and `{a,b}`.
+
+    A pattern whose lists stand for more than 64 patterns, or 8,000 characters, matches nothing: a
+    repository may bring it.
+    """
+    found: list[str] = []
+    left = [glob]
+    while left:
+        one = left.pop()
+        braces = _BRACES.search(one)
+        if braces is None:
+            found.append(one)
+            continue
+        before, after = one[: braces.start()], one[braces.end() :]
+        left += [f"{before}{word}{after}" for word in braces[1].split(",")]
+        if len(left) + len(found) > 64 or sum(map(len, (*left, *found))) > 8_000:
+            return False
+    return any(_compiled(one).fullmatch(path) for one in found)
+
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+
+
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return a matcher for a path pattern that never backtracks.
+    """Return a matcher for a path pattern that never backtracks; `?` is one letter of a name.
 
     Text between two stars matches at its first occurrence, and so do folders between two `**`: the
     rest matches no worse for it. That does not hold where `**` is part of a name, so more than two
@@ -196,7 +220,7 @@ def _in_name(part: str) -> str:
     """Return the expression for a pattern part between slashes."""
     if "**" in part:
         return _STARS.sub(".*", re.sub(r"[^*]+", lambda found: re.escape(found[0]), part))
-    first, *more = map(re.escape, part.split("*"))
+    first, *more = (re.escape(one).replace(r"\?", "[^/]") for one in part.split("*"))
     if not more:
         return first
     return "".join([first, *(f"(?>[^/]*?{one})" for one in more[:-1]), "[^/]*", more[-1]])

@@ -69,7 +69,7 @@ def _watch(args: Namespace, client: "Client", terminal: Terminal) -> "NoReturn":
 
     reader = select.poll()
     if terminal.out is sys.stdout:
-        reader.register(sys.stdout, 0)  # which is told of an end alone
+        reader.register(sys.stdout, 0)  # polled for its end only
     shown: Row | None = None
     while True:
         with suppress(ConnectionEnded):  # it ended while it was asked; the next time, none runs

@@ -122,7 +122,7 @@ def reason_of(branch: BranchFile, row: AgentFileRow, data: bytes) -> str:
     text = found.text if isinstance(found, Block) else None
     if branch.blob and branch.overlooked and text != branch.block:
         return (
-            "its block differs from the commit, and git was told to overlook that: a pull or"
+            "its block differs from the commit, and git is set to overlook that: a pull or"
             " checkout that changes the file is refused"
         )
     if branch.blob and text != branch.block:

@@ -18,6 +18,7 @@ from bridges import rules
 from bridges.block import Absent, Block, find, without_markers
 from bridges.registry import bridges
 from bridges.rules import AGENTS, FIRST, Agent
+from yaadwatch.anchors.tree import is_matched
 from yaadwatch.db import database, projects
 from yaadwatch.db.files import Connection
 from yaadwatch.model.limits import INLINE, PRIVATE, READ
@@ -29,7 +30,6 @@ from yaadwatch.sync.deciding import as_stored
 from yaadwatch.system import files, processes, settings_files
 from yaadwatch.system.settings_files import settings_text
 from yaadwatch.text import jsonc, toml
-from yaadwatch.text.globs import is_matched
 from yaadwatch.text.quoting import as_name
 from yaadwatch.text.toml import NotUnderstoodError
 from yaadwatch.text.words import text_hash

@@ -356,7 +356,7 @@ def settings_text(path: Path) -> str:
     Links are followed, because people keep such files in a repository of their own.
     """
     try:
-        # A repository may bring a pipe, which nobody writes to, or a link to one.
+        # A repository may bring a pipe without a writer, or a link to one.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as file:  # noqa: PTH123
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -207,7 +207,7 @@ def unshared_reason(repository: Repository, file: FoundFile) -> str:
         YaadError: from git.
     """
     if file.path in repository.left_out().overlooked:
-        return "git was told to overlook changes of its file, so it is for you alone"
+        return "git is set to overlook changes of its file, so it is for you alone"
     return "git does not share its file, so it is for you alone"
 
 

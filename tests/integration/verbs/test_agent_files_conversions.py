@@ -239,7 +239,7 @@ POINTER = "only its pointer of Git LFS is here (git lfs pull); nothing was read 
 
 
 class TestPointerOfLfs:
-    """What Git LFS leaves in the place of a file that was not downloaded says nothing."""
+    """What Git LFS leaves for a file that was not downloaded says nothing."""
 
     def test_is_no_statement_when_the_project_is_added(self, tree):
         tree.write(".gitattributes", "*.md filter=lfs -text\n")

@@ -132,7 +132,7 @@ class TestOverlookedFiles:
 
         state, reason = listed(own, "AGENTS.md")
         assert state == "synced"
-        assert "git was told to overlook that" in reason
+        assert "git is set to overlook that" in reason
 
     def test_line_is_shared_once_git_looks_again(self, own, bit):
         own.git("update-index", bit.replace("--", "--no-"), "AGENTS.md")

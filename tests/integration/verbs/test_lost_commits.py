@@ -117,7 +117,7 @@ def test_flag_stays_when_the_objects_behind_it_are_lost(repo, change):
     assert before == change
 
     tree = repo.git("rev-parse", "HEAD^{tree}").strip()
-    again = repo.git("commit-tree", tree, "-m", "all anew").strip()
+    again = repo.git("commit-tree", tree, "-m", "everything again").strip()
     repo.git("reset", "-q", "--hard", again)
     collect_garbage(repo)
 
@@ -198,9 +198,9 @@ def moved(repo):
 
 
 def orphan_commit(repo, change):
-    repo.git("checkout", "-q", "--orphan", "anew")
+    repo.git("checkout", "-q", "--orphan", "fresh")
     change(repo)
-    repo.commit("all anew")
+    repo.commit("everything again")
     repo.git("branch", "-qD", "main")
     repo.git("branch", "-m", "main")
 

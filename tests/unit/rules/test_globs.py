@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from yaadwatch.text.globs import is_matched
+from yaadwatch.anchors.tree import is_matched
 
 PATH = "/home/ann/shop/packages/web/CLAUDE.md"
 
