@@ -163,7 +163,7 @@ def discard(conn: apsw.Connection) -> None:
 
 def _connect(path: Path, flags: int, *, cache_kib: int) -> apsw.Connection:
     conn = apsw.Connection(
-        str(path), flags=flags | apsw.SQLITE_OPEN_NOFOLLOW, statementcachesize=64
+        str(path), flags=flags | apsw.SQLITE_OPEN_NOFOLLOW, statementcachesize=256
     )
     # Set first: the first access may meet another connection that is closing.
     conn.set_busy_timeout(_BUSY_MS)
