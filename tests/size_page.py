@@ -1,4 +1,7 @@
-"""The size of each package, for docs/architecture.md: modules, and hundreds of lines of code."""
+"""The size of each package, for docs/architecture.md: modules, and hundreds of lines of code.
+
+Schemas in SQL count as modules.
+"""
 
 import ast
 import io
@@ -33,7 +36,7 @@ def code_lines(text):
 def table():
     """Return the table: a row for each package and its sum, one for the tests."""
     packages = sorted(path for path in (ROOT / "yaadwatch").iterdir() if path.is_dir())
-    rows = [_row(f"`{path.name}`", path) for path in packages if any(path.rglob("*.py"))]
+    rows = [_row(f"`{path.name}`", path) for path in packages if _modules(path)]
     rows.append(_row("`bridges`", ROOT / "bridges"))
     rows.append(_row("the product", ROOT / "yaadwatch", ROOT / "bridges"))
     rows.append(_row("the tests", ROOT / "tests"))
@@ -41,6 +44,18 @@ def table():
 
 
 def _row(name, *folders):
-    modules = [path for folder in folders for path in folder.rglob("*.py")]
-    lines = sum(code_lines(path.read_text(encoding="utf-8")) for path in modules)
+    modules = [path for folder in folders for path in _modules(folder)]
+    lines = sum(_lines(path) for path in modules)
     return f"| {name} | {len(modules)} | {round(lines, -2):,} |\n"
+
+
+def _modules(folder):
+    return [path for path in folder.rglob("*") if path.suffix in {".py", ".sql"}]
+
+
+def _lines(path):
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return code_lines(text)
+    lines = map(str.strip, text.splitlines())
+    return sum(bool(line) and not line.startswith("--") for line in lines)
