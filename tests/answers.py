@@ -14,6 +14,7 @@ from yaadwatch.api.operations import BY_NAME
 from yaadwatch.daemon.dispatch import VERBS
 
 MODULES = (shapes, memories, graph, files)
+UNIONS = (types.UnionType, typing.Union)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
@@ -27,14 +28,14 @@ def check(operation, answer):
     """Raise AssertionError where an answer is not as it is declared."""
     found = json.loads(to_text(answer))
     shapes_there = shapes_of(BY_NAME[operation].request)
-    tried = [list(problems(found, one, operation)) for one in shapes_there]
+    tried = [problems(found, one, operation) for one in shapes_there]
     if [] not in tried:
         raise AssertionError("\n".join(min(tried, key=len)))
 
 
 def check_command(shape, answer):
     """Return the answer of a command that sends no request; raise where it is not as declared."""
-    assert list(problems(json.loads(to_text(answer)), shape, shape.__name__)) == []
+    assert problems(json.loads(to_text(answer)), shape, shape.__name__) == []
     return answer
 
 
@@ -63,43 +64,53 @@ def check_all():
 
 
 def problems(value, shape, at):
-    """Yield where a value differs from its shape."""
-    if typing.get_origin(shape) in {types.UnionType, typing.Union}:
-        tried = [list(problems(value, one, at)) for one in typing.get_args(shape)]
-        yield from () if [] in tried else tried[0]
-    elif typing.is_typeddict(shape):
-        yield from _of_object(value, shape, at)
-    elif typing.get_origin(shape) is list:
+    """Return where a value differs from its shape."""
+    origin, of, is_object = _taken_apart(shape)
+    if origin in UNIONS:
+        tried = [problems(value, one, at) for one in of]
+        return [] if [] in tried else tried[0]
+    if is_object:
+        return _of_object(value, shape, at)
+    if origin is list:
         if not isinstance(value, list):
-            yield f"{at}: {value!r} is no list"
-            return
-        for place, one in enumerate(value):
-            yield from problems(one, typing.get_args(shape)[0], f"{at}[{place}]")
-    elif typing.get_origin(shape) is dict:
+            return [f"{at}: {value!r} is no list"]
+        return [
+            f"{at}[{place}]{rest}"
+            for place, one in enumerate(value)
+            for rest in problems(one, of[0], "")
+        ]
+    if origin is dict:
         if not isinstance(value, dict):
-            yield f"{at}: {value!r} is no object"
-            return
-        for key, one in value.items():
-            yield from problems(one, typing.get_args(shape)[1], f"{at}.{key}")
-    elif typing.get_origin(shape) is typing.Literal:
-        if value not in typing.get_args(shape):
-            yield f"{at}: {value!r} is none of {typing.get_args(shape)}"
-    elif not _is_plain(value, shape):
-        yield f"{at}: {value!r} is not {getattr(shape, '__name__', shape)}"
+            return [f"{at}: {value!r} is no object"]
+        return [
+            f"{at}.{key}{rest}" for key, one in value.items() for rest in problems(one, of[1], "")
+        ]
+    if origin is typing.Literal:
+        return [] if value in of else [f"{at}: {value!r} is none of {of}"]
+    if _is_plain(value, shape):
+        return []
+    return [f"{at}: {value!r} is not {getattr(shape, '__name__', shape)}"]
 
 
 def _of_object(value, shape, at):
     if not isinstance(value, dict):
-        yield f"{at}: {value!r} is no object"
-        return
+        return [f"{at}: {value!r} is no object"]
     declared = keys_of(shape)
-    for key in sorted(value.keys() - declared.keys()):
-        yield f"{at}.{key} is not declared in {shape.__name__}"
+    found = [
+        f"{at}.{key} is not declared in {shape.__name__}"
+        for key in sorted(value.keys() - declared.keys())
+    ]
     for key, (is_needed, kind) in declared.items():
         if key in value:
-            yield from problems(value[key], kind, f"{at}.{key}")
+            found += [f"{at}.{key}{rest}" for rest in problems(value[key], kind, "")]
         elif is_needed:
-            yield f"{at}.{key} is missing"
+            found.append(f"{at}.{key} is missing")
+    return found
+
+
+@functools.cache
+def _taken_apart(shape):
+    return typing.get_origin(shape), typing.get_args(shape), typing.is_typeddict(shape)
 
 
 @functools.cache

@@ -4,6 +4,7 @@ Schemas in SQL count as modules.
 """
 
 import ast
+import functools
 import io
 import tokenize
 from pathlib import Path
@@ -21,16 +22,22 @@ def code_lines(text):
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NOT_CODE:
             held.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(text)):
-        below = getattr(node, "body", None)
-        for one in below if isinstance(below, list) else ():
-            if (
-                isinstance(one, ast.Expr)
-                and isinstance(one.value, ast.Constant)
-                and isinstance(one.value.value, str)
-            ):
-                held -= set(range(one.lineno, one.end_lineno + 1))
+    for one in _statements(ast.parse(text)):
+        if (
+            isinstance(one, ast.Expr)
+            and isinstance(one.value, ast.Constant)
+            and isinstance(one.value.value, str)
+        ):
+            held -= set(range(one.lineno, one.end_lineno + 1))
     return len(held)
+
+
+def _statements(node):
+    """Yield the statements below a node; nothing is sought in expressions."""
+    for one in ast.iter_child_nodes(node):
+        if isinstance(one, ast.stmt | ast.excepthandler | ast.match_case):
+            yield one
+            yield from _statements(one)
 
 
 def table():
@@ -53,6 +60,7 @@ def _modules(folder):
     return [path for path in folder.rglob("*") if path.suffix in {".py", ".sql"}]
 
 
+@functools.cache
 def _lines(path):
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":

@@ -18,23 +18,29 @@ OPTIONS = [
 ]
 
 
-def _words(node):
-    texts = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
-    return frozenset(
-        word for text in texts if isinstance(text, str) for word in text.replace("=", " ").split()
-    )
+def _lines(node, found):
+    """Add the words of each short text, list, tuple and call below a node to `found`.
+
+    Returns the words of the node; None for more than a command line has.
+    """
+    if isinstance(node, ast.Constant):
+        text = node.value if isinstance(node.value, str) else ""
+        words = frozenset(text.replace("=", " ").split())
+    else:
+        parts = [_lines(one, found) for one in ast.iter_child_nodes(node)]
+        words = None if None in parts else frozenset().union(*parts)
+    if words is None or len(words) > WORDS_MAX:
+        return None
+    if isinstance(node, ast.Call | ast.List | ast.Tuple | ast.Constant):
+        found.add(words)
+    return words
 
 
 @pytest.fixture(scope="module")
 def lines():
-    """The words of each text, list, tuple and call in the tests that is as short as a command."""
     found = set()
     for path in TESTS.rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call | ast.List | ast.Tuple | ast.Constant):
-                words = _words(node)
-                if len(words) <= WORDS_MAX:
-                    found.add(words)
+        _lines(ast.parse(path.read_text(encoding="utf-8")), found)
     return found
 
 
