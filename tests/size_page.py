@@ -5,39 +5,38 @@ Schemas in SQL count as modules.
 
 import ast
 import functools
-import io
-import tokenize
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-NOT_CODE = {
-    *(tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
-    *(tokenize.ENDMARKER, tokenize.COMMENT),
-}
 
 
 def code_lines(text):
     """Return how many lines of a module hold code: no blank lines, comments or docstrings."""
-    held = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in NOT_CODE:
-            held.update(range(token.start[0], token.end[0] + 1))
-    for one in _statements(ast.parse(text)):
-        if (
-            isinstance(one, ast.Expr)
-            and isinstance(one.value, ast.Constant)
-            and isinstance(one.value.value, str)
-        ):
-            held -= set(range(one.lineno, one.end_lineno + 1))
+    lines = enumerate(map(str.strip, text.split("\n")), 1)
+    held = {number for number, line in lines if line and not line.startswith("#")}
+    for node in _over_several_lines(ast.parse(text)):
+        if _is_docstring(node):
+            held.difference_update(range(node.lineno, node.end_lineno + 1))
+        elif isinstance(node, ast.Constant | ast.JoinedStr):
+            held.update(range(node.lineno, node.end_lineno + 1))
     return len(held)
 
 
-def _statements(node):
-    """Yield the statements below a node; nothing is sought in expressions."""
+def _over_several_lines(node):
+    """Yield the docstrings below a node, and what spans several lines; outer nodes last."""
     for one in ast.iter_child_nodes(node):
-        if isinstance(one, ast.stmt | ast.excepthandler | ast.match_case):
+        # Arguments and cases have no lines of their own.
+        if _is_docstring(one) or getattr(one, "end_lineno", 1) > getattr(one, "lineno", 0):
+            yield from _over_several_lines(one)
             yield one
-            yield from _statements(one)
+
+
+def _is_docstring(node):
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def table():
