@@ -91,14 +91,14 @@ class Machine:
         path = self.home / "yaad" / "log" / "daemon.log"
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
-    def stop(self):
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.run("stop")
+    def end(self):
+        """Kill the daemon that may be left; how one ends in good order is for tests to ask."""
         lock = self.home / "yaad" / "daemon.lock"
         if lock.exists():
             pid = int((lock.read_text().split() or ["0"])[0])
             if pid and alive(pid) and _is_ours(pid):
                 os.kill(pid, signal.SIGKILL)
+                wait_until(lambda: not alive(pid))
 
 
 def _is_ours(pid):

@@ -27,7 +27,7 @@ def main() -> None:
             for name, value in _rows(machine):
                 print(f"{name:<64} {value}", flush=True)
         finally:
-            machine.stop()
+            machine.end()
 
 
 def _rows(machine: Machine):

@@ -92,7 +92,7 @@ def main() -> None:
             _processes(machine, checkout, peer)
             _calls(machine, checkout, peer)
         finally:
-            machine.stop()
+            machine.end()
 
 
 def _flagged(machine: Machine) -> Checkout:

@@ -36,7 +36,7 @@ def main() -> None:
                 for name, value in rows:
                     print(f"{name:<64} {value}", flush=True)
         finally:
-            machine.stop()
+            machine.end()
 
 
 def _one_project(machine: Machine) -> Rows:

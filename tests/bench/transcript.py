@@ -54,7 +54,7 @@ def run(folder: Path) -> list[Step]:
     try:
         return list(_story(machine))
     finally:
-        machine.stop()
+        machine.end()
 
 
 def _story(machine: Machine) -> Iterator[Step]:

@@ -8,7 +8,7 @@ from machine import NET, Checkout, Machine
 def machine(tmp_path):
     machine = Machine(tmp_path)
     yield machine
-    machine.stop()
+    machine.end()
     print(machine.log())
 
 

@@ -228,7 +228,7 @@ def test_a_hook_that_told_nothing_is_told_with_its_reason(machine, watched):
 @pytest.mark.timeout(300)
 @pytest.mark.xdist_group("agents")
 def test_what_stands_where_a_log_should_be_is_told_and_not_read(machine, watched):
-    machine.stop()
+    machine.run("stop")
     logs = machine.home / "yaad" / "log"
     for name in ("daemon.log", "hook.log", "start.log"):
         (logs / name).unlink(missing_ok=True)

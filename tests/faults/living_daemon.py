@@ -92,7 +92,7 @@ class Living(Machine):
             if process.poll() is None:
                 process.kill()
             process.communicate(timeout=PATIENCE_S)
-        Machine.stop(self)
+        super().end()
 
     def logged(self, event):
         """How often the daemon's log tells of `event`."""

@@ -233,10 +233,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "store": GROUPS["the store"],
     "agents": ("hook", "mcp", "daemon", "config", "completion"),
-    "service": (
-        *("connect", "disconnect", "install", "uninstall"),
-        *("start", "stop", "restart", "up"),
-    ),
+    "connect": ("connect", "disconnect"),
+    "service": ("install", "uninstall", "start", "restart"),
+    "daemon": ("up", "stop"),
     "logs": ("logs",),
     "doctor": ("doctor",),
 }

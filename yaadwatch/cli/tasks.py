@@ -189,7 +189,7 @@ def skill(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
       yaadwatch skill install                       teach your agents yaadwatch
     """
     if args.action == "install":
-        from yaadwatch.cli.service import print_written
+        from yaadwatch.cli.connect import print_written
 
         print_written(answer, terminal, undo="yaadwatch disconnect skill")
     elif args.action == "add":

@@ -488,7 +488,7 @@ def test_stop_waits_until_the_daemon_is_gone(home):
 
 
 def test_a_daemon_that_does_not_end_is_told(home, monkeypatch):
-    monkeypatch.setattr("yaadwatch.cli.service.STOP_TIME_S", 0.05)
+    monkeypatch.setattr("yaadwatch.cli.daemon.STOP_TIME_S", 0.05)
     with open(places.lock_file(), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
 

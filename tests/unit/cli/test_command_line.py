@@ -319,6 +319,8 @@ HEAVY = {
     "typing",
     "urllib",
     "yaadwatch.api.codec",
+    "yaadwatch.cli.connect",
+    "yaadwatch.cli.daemon",
     "yaadwatch.cli.memories",
     "yaadwatch.cli.service",
     "yaadwatch.client.autostart",
