@@ -54,6 +54,7 @@ class Repository(CommitHistory):
         super().__init__(layout, runner)
         self._cwd = layout.root or layout.git_dir
         self._effects: dict[str, TextAttributes] = {}
+        self._conversions: dict[str, Conversions] = {}
         self._refusal: tuple[YaadError, ...] | None = None
 
     def head(self) -> Head:
@@ -347,8 +348,10 @@ class Repository(CommitHistory):
         return SkippedPaths(sparse=sparse, modules=frozenset(modules), assumed=frozenset(assumed))
 
     def conversions(self, path: str) -> Conversions:
-        """Return how git converts a file between a commit and the work tree."""
-        return attributes.conversions_of(self.git, path)
+        """Return how git converts a file between a commit and the work tree; asked once a job."""
+        if path not in self._conversions:
+            self._conversions[path] = attributes.conversions_of(self.git, path)
+        return self._conversions[path]
 
     def is_as_indexed(self, path: str, blob: str = "") -> bool:
         """Return whether a file is as git last wrote or staged it (`blob`: from that), unread."""
@@ -370,9 +373,7 @@ class Repository(CommitHistory):
 
     def is_tracked(self, path: str) -> bool:
         """Return whether the index holds `path`, or a file below it."""
-        if self.layout.root is None:
-            return False
-        return bool(self.git.ask(["ls-files", "-z", "--", path]))
+        return bool(self.tracked(path))
 
     def others(self, paths: Iterable[str], *, ignored: bool = False) -> frozenset[str]:
         """Return the untracked files among some files; `ignored`: also if git ignores them."""

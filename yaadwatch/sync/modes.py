@@ -114,6 +114,7 @@ def default_modes(
         rows: the files whose mode is settled.
     """
     modes = {path: row.mode for path, row in rows.items()}
+    formats = fleet.formats(space.root)
     new = {}
 
     def order(path: str) -> tuple[bool, bool]:
@@ -122,11 +123,19 @@ def default_modes(
 
     for path in sorted(fleet.files, key=order):
         if path not in modes:
-            new[path] = modes[path] = _first_mode(space, fleet, path, asked, modes)
+            new[path] = modes[path] = _first_mode(space, fleet, path, asked, modes, formats=formats)
     return new
 
 
-def _first_mode(space: Space, fleet: Fleet, path: str, asked: str, modes: Mapping[str, str]) -> str:
+def _first_mode(
+    space: Space,
+    fleet: Fleet,
+    path: str,
+    asked: str,
+    modes: Mapping[str, str],
+    *,
+    formats: Mapping[str, frozenset[str]],
+) -> str:
     found = fleet.files[path]
     if not found.may_have_block:
         return READ
@@ -142,7 +151,7 @@ def _first_mode(space: Space, fleet: Fleet, path: str, asked: str, modes: Mappin
         return READ
     if found.name in ALWAYS_WITH_BLOCK:
         return mode
-    formats = fleet.formats(space.root) | {path: frozenset({found.bridge.name})}
+    formats = {**formats, path: frozenset({found.bridge.name})}
     blocks = {one for one, own in modes.items() if own == INLINE and one in formats}
     reads = [rules.read_by(agent, formats) for agent in AGENTS]
     is_covered = all(not read.isdisjoint(blocks) for read in reads if path in read)
