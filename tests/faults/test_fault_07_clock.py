@@ -8,7 +8,7 @@ import pytest
 from waiting import wait_until
 
 HOUR_S = 3_600
-YEAR_S = 366 * 24 * HOUR_S
+YEARS_S = 56 * 366 * 24 * HOUR_S
 
 SHIFTED = textwrap.dedent(
     """
@@ -62,13 +62,13 @@ def test_another_text_of_the_same_size_and_time_is_noticed(machine, shop, dead):
     assert shop.false == {0}
 
 
-def test_a_clock_that_goes_back_an_hour_or_forward_a_year_changes_no_verdict(machine, shop):
-    """And no job fails or runs twice for it; a year later, what was said is still there."""
+def test_a_clock_that_jumps_by_an_hour_or_by_56_years_changes_no_verdict(machine, shop):
+    """And no job fails or runs twice for it; decades later, what was said is still there."""
     machine.stop()
     shift = machine.folder / "shift"
     shift.write_text("0")
     machine.live(command=(sys.executable, "-c", SHIFTED, str(shift)))
-    for number, seconds in enumerate((-HOUR_S, YEAR_S, 0, -YEAR_S)):
+    for number, seconds in enumerate((-HOUR_S, YEARS_S, 0, -YEARS_S)):
         shift.write_text(str(seconds))
         shop.edit(number, 7)
         answer = shop.ask("remember", text=f"Queue {number} is drained by worker{number}")

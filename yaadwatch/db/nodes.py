@@ -243,6 +243,17 @@ def kinds(conn: apsw.Connection) -> dict[str, int]:
     return dict(iter(conn.execute(sql)))
 
 
+def used_between(conn: apsw.Connection, begin: datetime, end: datetime) -> bool:
+    """Return whether a memory was made, confirmed or recalled from `begin` to `end`."""
+    sql = """
+        SELECT EXISTS (
+            SELECT 1 FROM nodes
+             WHERE created_ms BETWEEN :begin AND :end OR confirmed_ms BETWEEN :begin AND :end
+                OR accessed_ms BETWEEN :begin AND :end)
+    """
+    return bool(conn.execute(sql, {"begin": to_ms(begin), "end": to_ms(end)}).get)
+
+
 def erase(conn: apsw.Connection, ids: Iterable[str]) -> None:
     """Delete nodes with their versions, words, provenance, edges, anchors and flags.
 

@@ -49,8 +49,12 @@ def upkeep(home: Home, call: Call, ask: Upkeep) -> dict[str, object]:  # noqa: A
     }
 
 
-def run(home: Home, *, dry_run: bool = False, accept: bool = False) -> UpkeepResult:
+def run(
+    home: Home, *, dry_run: bool = False, accept: bool = False, unused: bool = True
+) -> UpkeepResult:
     """Archive, prune and tidy every store; an unavailable store is skipped and named.
+
+    With `unused` False, a store that nobody used within the year before yesterday is left alone.
 
     Where more than half of all memories and more than 20 would go at once, none goes unless that is
     accepted: a wrong clock or lost times are more likely.
@@ -58,7 +62,10 @@ def run(home: Home, *, dry_run: bool = False, accept: bool = False) -> UpkeepRes
     done = UpkeepResult()
 
     def keep(store: NamedStore) -> None:
-        _upkeep_store(home, store, done, dry_run=dry_run, accept=accept)
+        if not dry_run:
+            _write_down(home, store)
+        if unused or _is_used(store.db, home.clock.now()):
+            _upkeep_store(home, store, done, dry_run=dry_run, accept=accept)
 
     done.skipped += for_each_store(home, keep)
     return done
@@ -67,11 +74,13 @@ def run(home: Home, *, dry_run: bool = False, accept: bool = False) -> UpkeepRes
 def run_daily(home: Home) -> None:
     """Do the daily job.
 
+    A clock that jumps by decades makes every memory look faded. So does a year away.
+
     Raises:
         YaadError: REFUSED when changes were too many at once, UNAVAILABLE when a store could not be
             opened or written; the rest was done.
     """
-    done = run(home)
+    done = run(home, unused=False)
     left = f" Not looked after: {'; '.join(done.skipped)}" if done.skipped else ""
     if done.held:
         counts = "; ".join(
@@ -120,16 +129,18 @@ def _boost(conn: Connection, settings: Settings, ids: Iterable[str], now: dateti
     return nodes.boost(conn, raised, now=now)
 
 
+def _write_down(home: Home, store: NamedStore) -> None:
+    gaps.scrub(store.db)
+    gaps.write_down(home, store.id, store.db)
+    store.db.write(gaps.forget_old, home.clock.now())
+    _note_accessed(home, store)
+
+
 def _upkeep_store(
     home: Home, store: NamedStore, done: UpkeepResult, *, dry_run: bool, accept: bool
 ) -> None:
     now, db = home.clock.now(), store.db
     settings = home.settings_of(db.path)
-    if not dry_run:
-        gaps.scrub(db)
-        gaps.write_down(home, store.id, db)
-        db.write(gaps.forget_old, now)
-        _note_accessed(home, store)
     fading: list[tuple[Node, float]] = []
     living = 0
     for batch in _batches(db, archived=False):
@@ -169,6 +180,11 @@ def _upkeep_store(
     ]
     gone = [node.id for node in old]
     done.orphans += db.read(_lonely_without, gone) if dry_run else _tidy(db, now)
+
+
+def _is_used(db: Database, now: datetime) -> bool:
+    day = timedelta(days=1)
+    return db.read(nodes.used_between, now - 366 * day, now - day)
 
 
 def _prune_before(home: Home, now: datetime) -> datetime:

@@ -418,9 +418,24 @@ def test_most_memories_never_fade_at_once_unless_somebody_accepts_it(repo, world
         41,
     )
     assert len(row["memories"]) == 10
-    assert "41 of 41 would be archived" in refusal(upkeep.run_daily, world.home).message
     assert len(repo.upkeep(accept=True)["archived"]) == 41
-    upkeep.run_daily(world.home)
+
+
+def test_the_daily_job_leaves_a_store_alone_that_nobody_used_for_a_year(repo, world):
+    """A clock that jumps by 56 years archives nothing and erases nothing, not even one memory."""
+    kept, archived = repo.remember("The port is 8080"), repo.remember("The host is db1")
+    repo.forget(archived)
+    for years in (56, -112, 56, 56):
+        world.clock.advance(years * YEAR)
+        upkeep.run_daily(world.home)
+
+    assert [node.id for node in repo.living()] == [kept]
+    assert repo.show(archived)["id"] == archived
+
+    with repo.db() as db:
+        db.write(_insert_many, 41, world)
+    world.clock.advance(300 * DAY)
+    assert "would be archived" in refusal(upkeep.run_daily, world.home).message
 
 
 def test_a_part_of_them_fades_by_itself_however_many(repo, world):

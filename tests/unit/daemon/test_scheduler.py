@@ -1,4 +1,5 @@
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -260,6 +261,25 @@ def test_a_jump_of_the_clock_is_noticed_once(jump):
         await world.until(lambda: not world.looks and world.jumps > 0)
 
         assert world.jumps == 1
+
+    asyncio.run(story())
+
+
+def test_a_jump_from_1970_runs_each_job_once_and_lists_no_missed_run():
+    """A machine that boots without a clock, and then hears the time."""
+
+    async def story() -> None:
+        clock = SetClock()
+        clock.ahead = -56 * 365 * DAY
+        world = World(PaperRuns(clock.now()), clock)
+        world.looks = [lambda: setattr(clock, "ahead", timedelta())]
+        began = time.process_time()
+
+        await world.until(lambda: len(world.ran) == len(JOBS))
+
+        assert time.process_time() - began < 2  # 25 s, when each minute since then was listed
+        assert sorted(world.ran) == sorted(job.name for job in JOBS)
+        assert min(world.next_runs.values()) > now()
 
     asyncio.run(story())
 
