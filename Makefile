@@ -7,6 +7,9 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 4
 # As pip does with what it installs, except in place: hundreds of processes of the tests would each do it again.
 COMPILE := $(BIN)/python -m compileall -q yaadwatch bridges
+# The files of tests are in memory where that has 4 GB to spare, and programs may be run from it.
+IN_MEMORY = $(shell { test -z "$$TMPDIR" && ! grep -q '^[^ ]* /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && \
+	test "$$(df -Pk /dev/shm | awk 'NR == 2 { print $$4 }')" -gt 4194304 && echo TMPDIR=/dev/shm; } 2>/dev/null)
 # pytest keeps the test modules as it rewrites them; without that each worker does it again in each run.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -27,7 +30,7 @@ run: $(INSTALLED)  ## watch this checkout in the foreground; Ctrl-C ends it
 
 test: $(INSTALLED)  ## everything: layers, types, lint, laws, real processes
 	$(COMPILE)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+	$(IN_MEMORY) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 test-agents: $(INSTALLED)  ## real coding agents read what we write; installs them from npm
 	YAAD_REQUIRE=npm $(BIN)/python -m pytest tests/e2e -k 'real_agents or connected_agents or transcript or codex_trusts'
@@ -36,7 +39,7 @@ bench: $(INSTALLED)  ## what it costs: medians, and ratios within one run
 	$(BIN)/python -m tests.bench
 
 soak: $(INSTALLED)  ## the long forms: 2,000 examples a law, 100 kills, every combination
-	YAAD_SOAK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --timeout 3600
+	YAAD_SOAK=1 $(IN_MEMORY) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --timeout 3600
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix --quiet .

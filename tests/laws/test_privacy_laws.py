@@ -356,18 +356,15 @@ UNITS = [
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_eight_times_the_text_takes_about_eight_times_the_work(unit):
-    """Quadratic patterns would take sixty-four times; the sizes are 8 and 64 KB."""
+    """Quadratic patterns would take sixty-four times, in each try; the sizes are 8 and 64 KB."""
 
     def work(size: int) -> float:
         text = (unit * (size // len(unit) + 1))[:size]
-        tries = []
-        for _ in range(3):
-            start = time.process_time()
-            mask(text)
-            tries.append(time.process_time() - start)
-        return min(tries)
+        start = time.process_time()
+        mask(text)
+        return time.process_time() - start
 
-    assert work(64_000) < 24 * max(work(8_000), 0.0005)
+    assert any(work(64_000) < 24 * max(work(8_000), 0.0005) for _ in range(3))
 
 
 ONE_LINE = re.compile(r"(?:[^\s;]|;(?! ))*")
@@ -378,19 +375,16 @@ def test_a_name_that_is_its_own_value_costs_little_more_than_reading_the_value(u
     """Linear is not enough: every name looks at the 200 characters that stand behind it."""
     text = unit * 8_000
 
-    def least(work) -> float:
-        tries = []
-        for _ in range(5):
-            start = time.process_time()
-            work()
-            tries.append(time.process_time() - start)
-        return min(tries)
+    def taken(work) -> float:
+        start = time.process_time()
+        work()
+        return time.process_time() - start
 
     def read() -> None:
         for at in range(0, len(text), len(unit)):
             ONE_LINE.match(text, at, at + 200)
 
-    assert least(lambda: mask(text)) < 3.5 * least(read)
+    assert any(taken(lambda: mask(text)) < 3.5 * taken(read) for _ in range(5))
 
 
 @given(texts)

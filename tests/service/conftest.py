@@ -16,20 +16,33 @@ def shared_desk():
     assert not reason
     desk = Desk()
     yield desk
+    _uninstall(desk)
     desk.close()
 
 
 @pytest.fixture
 def desk(shared_desk):
-    """A desk on which nothing is installed, before and after."""
-    yield shared_desk
-    shared_desk.unset()
-    shared_desk.yaadwatch("uninstall")
-    shared_desk.yaadwatch("stop")
+    """A desk on which nothing is installed."""
+    _uninstall(shared_desk)
+    return shared_desk
 
 
 @pytest.fixture
-def installed(desk):
-    """A desk with the service."""
+def installed(shared_desk):
+    """A desk with the service, as the test before left it where that was installed, too."""
+    shared_desk.unset()
+    shared_desk.ask("install")
+    return shared_desk
+
+
+@pytest.fixture
+def fresh(desk):
+    """A desk with the service, which nothing has ended yet: systemd counts the starts."""
     desk.ask("install")
     return desk
+
+
+def _uninstall(desk):
+    desk.unset()
+    desk.yaadwatch("uninstall")
+    desk.yaadwatch("stop")

@@ -90,28 +90,28 @@ def test_a_socket_whose_file_was_deleted_while_no_daemon_ran_is_found_again(inst
     assert installed.ask("status")["daemon"]["pid"] == main_pid(installed)
 
 
-def test_a_daemon_that_hangs_is_killed_and_started_again(installed):
-    installed.set(WatchdogSec="10")
-    installed.systemctl("restart", "yaadwatch.service")
-    hangs = main_pid(installed)
+def test_a_daemon_that_hangs_is_killed_and_started_again(fresh):
+    fresh.set(WatchdogSec="10")
+    fresh.systemctl("restart", "yaadwatch.service")
+    hangs = main_pid(fresh)
     os.kill(hangs, signal.SIGSTOP)
 
-    wait_until(lambda: main_pid(installed) not in {0, hangs}, "another process")
-    assert int(installed.show("NRestarts")) >= 1
-    installed.unset()
+    wait_until(lambda: main_pid(fresh) not in {0, hangs}, "another process")
+    assert int(fresh.show("NRestarts")) >= 1
+    fresh.unset()
 
-    assert installed.pid() == main_pid(installed)
+    assert fresh.pid() == main_pid(fresh)
 
 
-def test_a_daemon_that_dies_again_and_again_comes_back_each_time(installed):
+def test_a_daemon_that_dies_again_and_again_comes_back_each_time(fresh):
     """More often than the five times after which systemd gives up, unless it is told not to."""
     for _ in range(7):
-        dies = main_pid(installed)
+        dies = main_pid(fresh)
         os.kill(dies, signal.SIGKILL)
-        wait_until(lambda dies=dies: main_pid(installed) not in {0, dies}, "another process")
+        wait_until(lambda dies=dies: main_pid(fresh) not in {0, dies}, "another process")
 
-    assert installed.pid() == main_pid(installed)
-    assert installed.show("ActiveState", "yaadwatch.socket") == "active"
+    assert fresh.pid() == main_pid(fresh)
+    assert fresh.show("ActiveState", "yaadwatch.socket") == "active"
 
 
 ASKING = """
@@ -183,38 +183,34 @@ def asked(desk, path, pause_s, meanwhile):
     return told["answers"]
 
 
-def test_forty_of_forty_requests_are_answered_across_a_restart_and_none_is_lost(installed):
-    path = repository(installed)
-    installed.ask("add", cwd=path)
+def test_forty_of_forty_requests_are_answered_across_a_restart_and_none_is_lost(fresh):
+    path = repository(fresh)
+    fresh.ask("add", cwd=path)
 
-    answers = asked(
-        installed, path, 0.05, lambda: installed.systemctl("restart", "yaadwatch.service")
-    )
+    answers = asked(fresh, path, 0.05, lambda: fresh.systemctl("restart", "yaadwatch.service"))
 
     kept = {
         row["text"]
-        for row in installed.ask("recall", "queue drained worker", "--top", "100", cwd=path)[
-            "results"
-        ]
+        for row in fresh.ask("recall", "queue drained worker", "--top", "100", cwd=path)["results"]
     }
     assert {text for text in answers if text.startswith("Queue")} <= kept
 
 
-def test_forty_of_forty_requests_are_answered_across_an_upgrade(installed):
+def test_forty_of_forty_requests_are_answered_across_an_upgrade(fresh):
     """It notices by itself, ends with 75, and is started again as the new version."""
-    path = repository(installed)
-    installed.ask("add", cwd=path)
-    before = installed.ask("status")["daemon"]
+    path = repository(fresh)
+    fresh.ask("add", cwd=path)
+    before = fresh.ask("status")["daemon"]
     try:
-        answers = asked(installed, path, 0.5, lambda: installed.install_version("0.1.1"))
-        wait_until(lambda: installed.ask("status")["daemon"]["version"] == "0.1.1")
+        answers = asked(fresh, path, 0.5, lambda: fresh.install_version("0.1.1"))
+        wait_until(lambda: fresh.ask("status")["daemon"]["version"] == "0.1.1")
 
         assert before["version"] in answers
-        assert int(installed.show("NRestarts")) >= 1
-        assert installed.ask("status")["daemon"]["pid"] == main_pid(installed)
-        assert "another version" in installed.yaadwatch("logs").stdout
+        assert int(fresh.show("NRestarts")) >= 1
+        assert fresh.ask("status")["daemon"]["pid"] == main_pid(fresh)
+        assert "another version" in fresh.yaadwatch("logs").stdout
     finally:
-        put_version_back(installed, before["version"])
+        put_version_back(fresh, before["version"])
 
 
 def put_version_back(desk, version):
@@ -252,18 +248,18 @@ def test_the_model_runs_within_what_the_unit_allows(installed):
     assert answer["models"]
 
 
-def test_settings_that_cannot_be_read_are_told_to_who_asks(installed):
-    config = installed.home / ".yaad" / "config.toml"
+def test_settings_that_cannot_be_read_are_told_to_who_asks(fresh):
+    config = fresh.home / ".yaad" / "config.toml"
     config.write_text("[watch\n")
     try:
-        installed.systemctl("restart", "--no-block", "yaadwatch.service")
+        fresh.systemctl("restart", "--no-block", "yaadwatch.service")
         ran = wait_until(
-            lambda: (ran := installed.yaadwatch("list")).returncode != 0 and ran, "a complaint"
+            lambda: (ran := fresh.yaadwatch("list")).returncode != 0 and ran, "a complaint"
         )
         assert "config.toml is not TOML" in ran.stderr
     finally:
         config.unlink()
-    wait_until(lambda: installed.yaadwatch("list").returncode == 0)
+    wait_until(lambda: fresh.yaadwatch("list").returncode == 0)
 
 
 def test_a_daemon_that_ran_by_itself_makes_room_for_the_service(desk):
@@ -290,30 +286,40 @@ def test_a_unit_that_differs_is_written_anew_and_what_a_person_wrote_is_kept(ins
     assert answer["daemon"]["pid"] == main_pid(installed) != pid
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["a b", "100%h", "$HOME ${HOME}", 'say "x"', "it's", "back\\nslash", "semi;colon #1", "ü"],
-)
-def test_a_program_in_a_folder_with_any_name_is_found(desk, name):
-    """The line of the unit, in a unit that only runs it once."""
-    folder = desk.home / "odd" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / "yaadwatch"
-    program.write_text('#!/bin/sh\nprintf "%s\\n" "$0 $*" > "$HOME/odd/ran"\n')
-    program.chmod(0o755)
-    (desk.home / "odd" / "ran").unlink(missing_ok=True)
-    text = units.service_unit(replace(units.USUAL, program=(str(program),)))
-    (line,) = re.findall(r"^ExecStart=.*$", text, re.MULTILINE)
-    unit = desk.home / ".config" / "systemd" / "user" / "odd.service"
-    unit.parent.mkdir(parents=True, exist_ok=True)
-    unit.write_text(f"[Service]\nType=oneshot\n{line}\n")
-    desk.systemctl("daemon-reload")
+ODD_NAMES = [
+    "a b",
+    "100%h",
+    "$HOME ${HOME}",
+    'say "x"',
+    "it's",
+    "back\\slash",
+    "semi;colon #1",
+    "ü",
+]
 
-    assert desk.systemctl("start", "odd.service").returncode == 0, desk.said()
 
-    said = (desk.home / "odd" / "ran").read_text()
-    unit.unlink()
-    assert said == f"{program} daemon --supervised\n"
+def test_programs_in_folders_with_any_name_are_found(shared_desk):
+    """The line of the unit, in units that only run it once."""
+    odd = shared_desk.home / "odd"
+    programs = [odd / name / "yaadwatch" for name in ODD_NAMES]
+    for number, program in enumerate(programs):
+        program.parent.mkdir(parents=True)
+        program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$0 $*" > "$HOME/odd/{number}"\n')
+        program.chmod(0o755)
+        text = units.service_unit(replace(units.USUAL, program=(str(program),)))
+        (line,) = re.findall(r"^ExecStart=.*$", text, re.MULTILINE)
+        unit = shared_desk.home / ".config" / "systemd" / "user" / f"odd{number}.service"
+        unit.parent.mkdir(parents=True, exist_ok=True)
+        unit.write_text(f"[Service]\nType=oneshot\n{line}\n")
+    os.chown(odd, shared_desk.uid, shared_desk.uid)
+    shared_desk.systemctl("daemon-reload")
+
+    started = shared_desk.systemctl("start", *(f"odd{n}.service" for n in range(len(programs))))
+
+    assert started.returncode == 0, shared_desk.said()
+    for number, program in enumerate(programs):
+        assert (odd / str(number)).read_text() == f"{program} daemon --supervised\n"
+        (shared_desk.home / ".config" / "systemd" / "user" / f"odd{number}.service").unlink()
 
 
 def test_restart_gives_another_process_on_the_same_socket(installed):

@@ -92,11 +92,10 @@ def definition(repo):
     repo.write("src/net.py", NET.replace("fetch_with_retry", TOKEN))
 
 
-TOLD = (branch, detached, upstream, tag, stash, author, remote, subject)
+TOLD = ((branch, upstream, tag, stash, author, remote, subject), (detached,))
 """What is only told: masked before it is stored."""
-FOUND_AGAIN = (targets, agent_file, nested_file, imported_file, file, folder, definition)
+FOUND_AGAIN = ((targets, agent_file, imported_file), (nested_file,), (file,), (folder, definition))
 """What is found again by its name: stored, and masked wherever it is told."""
-each_kind = pytest.mark.parametrize("kind", [*TOLD, *FOUND_AGAIN], ids=lambda kind: kind.__name__)
 
 COMMANDS = (
     ("stale",),
@@ -117,15 +116,16 @@ COMMANDS = (
 )
 
 
-def used(world, kind, name="repo"):
+def used(world, *kinds, name="repo"):
     """Return a repository that has the secret as a name, with a flagged memory and a session."""
     repo = world.repo(name)
     repo.write("CLAUDE.md", "# Rules\n\n- Use tabs\n")
-    kind(repo)
+    for kind in kinds:
+        kind(repo)
     repo.commit("prepared")
     repo.add(mode="private")
     path = next(path for path in repo.git("ls-files").split() if path.endswith(".py"))
-    symbol = TOKEN if kind is definition else "fetch_with_retry"
+    symbol = TOKEN if definition in kinds else "fetch_with_retry"
     repo.remember("The limit is in one place", symbols=[symbol], files=[path])
     repo.remember(f"Always fetch with {path}", kind="convention")
     repo.write(path, repo.read(path).replace("tries=3", "tries=5"))
@@ -144,9 +144,9 @@ def leaks(text):
     return [text[max(0, at.start() - 80) : at.start()] for at in re.finditer(TOKEN, text)]
 
 
-@each_kind
-def test_no_answer_brief_or_rules_file_has_a_name_that_is_a_secret(kind, world):
-    repo = used(world, kind)
+@pytest.mark.parametrize("kinds", [*TOLD, *FOUND_AGAIN], ids=lambda kinds: kinds[0].__name__)
+def test_no_answer_brief_or_rules_file_has_a_name_that_is_a_secret(kinds, world):
+    repo = used(world, *kinds)
     with repo.home.space(repo.call) as space:
         context.prepare(repo.home, space.project.id, space.worktree.id, force=True)
 
@@ -162,9 +162,9 @@ def test_no_answer_brief_or_rules_file_has_a_name_that_is_a_secret(kind, world):
     assert {way: found for way, found in told.items() if found} == {}
 
 
-@pytest.mark.parametrize("kind", TOLD, ids=lambda kind: kind.__name__)
-def test_name_that_is_only_told_is_masked_before_it_is_stored(kind, world):
-    repo = used(world, kind)
+@pytest.mark.parametrize("kinds", TOLD, ids=lambda kinds: kinds[0].__name__)
+def test_name_that_is_only_told_is_masked_before_it_is_stored(kinds, world):
+    repo = used(world, *kinds)
 
     stored = every_byte_below(places.data_folder(), repo.store.parent)
     assert TOKEN.encode() not in stored
@@ -181,7 +181,7 @@ def test_prepared_brief_of_a_branch_with_the_name_of_a_secret_is_found(world):
 
 
 def test_project_is_found_by_its_masked_folder(world):
-    repo = used(world, tag, f"shop-{TOKEN}")
+    repo = used(world, tag, name=f"shop-{TOKEN}")
     shown = command(repo, "status", "--json").json["projects"][0]["path"]
 
     answered = Dispatcher(repo.home, str)
@@ -194,7 +194,7 @@ def test_project_is_found_by_its_masked_folder(world):
 
 
 def test_masked_folder_of_two_projects_is_neither(world):
-    first = used(world, tag, f"shop-{TOKEN}")
+    first = used(world, tag, name=f"shop-{TOKEN}")
     world.repo(f"shop-{TOKEN[:-2]}zz").add()
     shown = command(first, "status", "--json").json["projects"][0]["path"]
 

@@ -72,7 +72,8 @@ def split_index(tree):
     tree.git("update-index", "--split-index")
 
 
-def packed(tree):
+def packed_and_detached(tree):
+    tree.git("checkout", "-q", "--detach")
     tree.git("pack-refs", "--all")
     tree.git("gc", "-q")
     tree.git("commit-graph", "write", "--reachable")
@@ -94,29 +95,25 @@ def attributes(lines, *settings):
     return shape
 
 
-def detached(tree):
-    tree.git("checkout", "-q", "--detach")
-
-
 SHAPES = {
     "plain": plain,
-    "packed": packed,
-    "detached": detached,
+    "packed and detached": packed_and_detached,
     "split index": split_index,
-    "index 4": lambda tree: tree.git("update-index", "--index-version", "4"),
-    "untracked cache": lambda tree: tree.git("update-index", "--untracked-cache"),
+    "index 4, untracked cache": lambda tree: tree.git(
+        "update-index", "--index-version", "4", "--untracked-cache"
+    ),
     "many files": config("feature.manyFiles=true"),
-    "sparse cone": sparse("--cone", "web", "conf"),
     "sparse index": sparse("--cone", "--sparse-index", "web", "conf"),
     "sparse patterns": sparse("--no-cone", "/web/", "/conf/", "/Makefile"),
     "a driver that calls it binary": attributes(
         "*.py diff=python\n*.ini diff=mine\n", "diff.python.binary=true", "diff.mine.binary=true"
     ),
     "no differences": attributes("*.py -diff\n*.ini binary\n"),
-    "line ends": config("core.autocrlf=input"),
-    "no renames": config("diff.renames=false", "merge.renames=false"),
-    "signatures are shown": config("log.showSignature=true", "log.follow=true"),
-    "odd prefixes": config("diff.noprefix=true", "diff.mnemonicPrefix=true", "color.ui=always"),
+    "settings of a person": config(
+        *("core.autocrlf=input", "diff.renames=false", "merge.renames=false"),
+        *("log.showSignature=true", "log.follow=true"),
+        *("diff.noprefix=true", "diff.mnemonicPrefix=true", "color.ui=always"),
+    ),
 }
 
 
@@ -129,22 +126,25 @@ FORMATS = {
 
 @pytest.fixture
 def made(request, world):
-    """A repository in one of git's formats."""
+    """A repository in one of git's formats, and the ids of its memories."""
+    return world.prepared(_made, request.param)
+
+
+def _made(world, kind):
     tree = world.tree("walked")
-    tree.git("init", "-q", "-b", "main", *FORMATS[request.param], check=False)
+    tree.git("init", "-q", "-b", "main", *FORMATS[kind], check=False)
     if not (tree.path / ".git").exists():
-        pytest.skip(f"this git has no {request.param}")
-    for path, text in FILES.items():
-        tree.write(path, text)
-    tree.commit("first")
-    return tree
-
-
-def walk(tree, shape):
-    """Yield after each step what it was, what the verdicts are, and what they should be."""
+        pytest.skip(f"this git has no {kind}")
+    tree.commit("first", FILES)
     tree.add()
     given = {"symbol": {"symbols": ["fetch_with_retry"]}}
-    ids = {sort: tree.remember(text, **given.get(sort, {})) for sort, text in SAYINGS.items()}
+    return tree, {
+        sort: tree.remember(text, **given.get(sort, {})) for sort, text in SAYINGS.items()
+    }
+
+
+def walk(tree, ids, shape):
+    """Yield after each step what it was, what the verdicts are, and what they should be."""
 
     def told():
         answer = tree.stale(all=True, all_branches=True)
@@ -187,7 +187,7 @@ def walk(tree, shape):
 def test_verdicts_are_those_of_a_plain_repository(made, shape):
     wrong = [
         (step, {sort: (told[sort], wanted[sort]) for sort in wanted if told[sort] != wanted[sort]})
-        for step, told, wanted in walk(made, SHAPES[shape])
+        for step, told, wanted in walk(*made, SHAPES[shape])
         if told != wanted
     ]
 
