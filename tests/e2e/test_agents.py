@@ -176,7 +176,7 @@ def ended(machine, tree):
     return [row for row in found if row["ended_at"] is not None]
 
 
-def test_the_instructions_begin_with_what_may_no_longer_be_true(machine, watched, era):
+def test_the_instructions_begin_with_what_may_no_longer_be_true(machine, watched):
     machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)
     commit = watched.commit("five tries", {"src/net.py": NET.replace("tries=3", "tries=5")})
     machine.ask("stale", cwd=watched.root)
@@ -184,13 +184,14 @@ def test_the_instructions_begin_with_what_may_no_longer_be_true(machine, watched
     async def work(client):
         return client.instructions
 
-    told_at_start = with_client(machine, watched, era, work)
+    for era in ERAS:
+        told_at_start = with_client(machine, watched, era, work)
 
-    heading, *lines = told_at_start.splitlines()[1:]
-    at = next(number for number, line in enumerate(lines) if TEXT in line)
-    assert heading == "## May no longer be true"
-    assert commit[:8] in lines[at + 1]
-    assert len(told_at_start) <= 2000
+        heading, *lines = told_at_start.splitlines()[1:]
+        at = next(number for number, line in enumerate(lines) if TEXT in line)
+        assert heading == "## May no longer be true"
+        assert commit[:8] in lines[at + 1]
+        assert len(told_at_start) <= 2000
 
 
 def test_without_a_daemon_one_is_started_that_outlives_the_agent(machine, watched, era):
@@ -267,8 +268,7 @@ def hook(machine, payload, *, as_command=False):
     return wait_until(ran)
 
 
-@pytest.mark.parametrize("as_command", [False, True], ids=["file", "command"])
-def test_the_hook_tells_the_flag_first_with_its_commit(machine, watched, as_command):
+def test_the_hook_tells_the_flag_first_with_its_commit(machine, watched):
     machine.ask("remember", TEXT, "--symbol", SYMBOL, cwd=watched.root)
     machine.ask("remember", "Always use jose for tokens", cwd=watched.root)
     commit = watched.commit("five tries", {"src/net.py": NET.replace("tries=3", "tries=5")})
@@ -286,19 +286,15 @@ def test_the_hook_tells_the_flag_first_with_its_commit(machine, watched, as_comm
         "source": "startup",
     }
 
-    done = hook(machine, payload, as_command=as_command)
+    for as_command in (False, True):
+        done = hook(machine, payload, as_command=as_command)
 
-    brief = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
-    assert done.stderr == ""
-    first, *_ = [line for line in brief.splitlines() if line.startswith("## ")]
-    assert first == "## May no longer be true"
-    assert commit[:8] in brief[brief.index(TEXT) :].partition("\n## ")[0]
-    assert len(brief) <= 8000
-
-
-def test_the_brief_as_a_command(machine, watched):
-    machine.ask("remember", "Always use jose for tokens", cwd=watched.root)
-
+        brief = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+        assert done.stderr == ""
+        first, *_ = [line for line in brief.splitlines() if line.startswith("## ")]
+        assert first == "## May no longer be true"
+        assert commit[:8] in brief[brief.index(TEXT) :].partition("\n## ")[0]
+        assert len(brief) <= 8000
     assert "Always use jose" in machine.run("context", cwd=watched.root).out
     answer = machine.ask("context", "--tokens", "300", cwd=watched.root)
-    assert (answer["stale"], answer["rules"], answer["tasks"]) == (0, 1, 0)
+    assert (answer["stale"], answer["rules"], answer["tasks"]) == (1, 1, 0)

@@ -1,8 +1,10 @@
 """The doctor on a machine where things went wrong: what it says mends it is done, by a shell."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -69,11 +71,69 @@ def files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_where_all_is_well_it_says_so(machine, watched):
+def test_a_daemon_that_runs_is_well_or_suspended_or_its_hook_told_nothing(machine, watched):
     answer, status = doctor(machine)
-
     assert (answer["sound"], answer["findings"], status) == (True, [], 0)
     assert "No problems found." in machine.run("doctor").out
+
+    pid = machine.pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: "T" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2])
+        (found,) = problems(machine)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert found["check"] == "daemon"
+    assert f"Process {pid} is the daemon, and is suspended" in found["what"]
+    assert found["mend"] == f"kill -CONT {pid}"
+
+    wrong = ("hook", "session-start", "--agent", "claude")
+    wait_until(lambda: "not JSON" in machine.run(*wrong, given="nonsense").err)
+    (found,) = problems(machine)
+    assert found["check"] == "hooks"
+    assert "1 failed, the last: " in found["what"]
+    assert "the payload is not JSON" in found["what"]
+
+
+def test_a_daemon_that_does_not_run_is_started_by_what_it_says_and_by_nothing_else(
+    machine, watched, monkeypatch
+):
+    for end in (lambda: machine.run("stop"), machine.kill):
+        end()
+        before = files(machine.home)
+        (found,) = problems(machine)
+        assert (found["check"], doctor(machine)[1]) == ("daemon", 1)
+        # The index of a log that was left behind is a cache of SQLite's, and no data.
+        after = {path: data for path, data in files(machine.home).items() if not is_index(path)}
+        assert after == {path: data for path, data in before.items() if not is_index(path)}
+        with held_by_a_manager(machine, monkeypatch) as held:
+            assert [one["check"] for one in problems(machine)] == ["daemon"]
+            with pytest.raises(BlockingIOError):
+                held.accept()
+        assert machine.pid() is None
+
+        mend(machine, watched, found["mend"])
+
+        assert problems(machine) == []
+
+
+def is_index(path):
+    return path.suffix == ".db-shm"
+
+
+@contextlib.contextmanager
+def held_by_a_manager(machine, monkeypatch):
+    """Have the socket listen, as a manager of services does: whoever connects has one started."""
+    folder = Path(machine.env["YAAD_HOME"]) / "run"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "daemon.sock").unlink(missing_ok=True)
+    with monkeypatch.context() as patch, socket.socket(socket.AF_UNIX) as held:
+        patch.chdir(folder)  # the path of the folder may be longer than an address can be
+        held.bind("daemon.sock")
+        held.listen()
+        held.setblocking(False)
+        yield held
+    (folder / "daemon.sock").unlink()
 
 
 def test_where_nothing_was_ever_done_it_writes_nothing(machine):
@@ -84,46 +144,6 @@ def test_where_nothing_was_ever_done_it_writes_nothing(machine):
     assert (answer["sound"], status) == (True, 0)
     assert [one["mend"] for one in answer["findings"]] == ["yaadwatch add ."]
     assert files(machine.home) == before
-
-
-@pytest.mark.parametrize("end", ["stop", "kill"])
-def test_it_writes_nothing_whatever_state_the_stores_were_left_in(machine, watched, end):
-    machine.run("stop") if end == "stop" else machine.kill()
-    before = files(machine.home)
-
-    assert [one["check"] for one in problems(machine)] == ["daemon"]
-
-    # The index of a log that was left behind is a cache of SQLite's, and no data.
-    after = {path: data for path, data in files(machine.home).items() if path.suffix != ".db-shm"}
-    assert after == {path: data for path, data in before.items() if path.suffix != ".db-shm"}
-
-
-def test_a_daemon_that_does_not_run_is_started_by_what_it_says(machine, watched):
-    machine.run("stop")
-
-    (found,) = problems(machine)
-    assert (found["check"], doctor(machine)[1]) == ("daemon", 1)
-    assert machine.pid() is None
-    mend(machine, watched, found["mend"])
-
-    assert problems(machine) == []
-
-
-def test_it_starts_no_daemon_where_a_manager_holds_the_socket(machine, watched, monkeypatch):
-    """Whoever connects to that has one started."""
-    machine.run("stop")
-    folder = Path(machine.env["YAAD_HOME"]) / "run"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    with socket.socket(socket.AF_UNIX) as held:
-        monkeypatch.chdir(folder)  # the path of the folder may be longer than an address can be
-        held.bind("daemon.sock")
-        held.listen()
-        held.setblocking(False)
-
-        assert [one["check"] for one in problems(machine)] == ["daemon"]
-
-        with pytest.raises(BlockingIOError):
-            held.accept()
 
 
 def store_of(machine, checkout):
@@ -173,30 +193,25 @@ def test_a_damaged_list_of_projects_comes_back(machine, watched, with_copy, harm
     assert RULE in [one["text"] for one in answer["results"]]
 
 
-def test_a_file_that_is_no_database_and_settings_that_are_no_toml_are_both_told(machine, watched):
-    machine.run("stop")
-    store = store_of(machine, watched)
-    store.write_bytes(b"nonsense" * 1000)
-    home = Path(machine.env["YAAD_HOME"])
-    (home / "config.toml").write_text("nonsense")
-
-    ran = machine.run("doctor")
-
-    assert ran.status == 1
-    said = " ".join(ran.out.split())
-    assert "3 problems found" in said
-    assert f"{home}/config.toml is not TOML" in said
-    assert f"{store} is damaged: file is not a database" in said
-
-
-def test_a_repository_that_is_gone_is_told_with_both_ways_out(machine, watched):
+def test_what_cannot_be_read_and_a_repository_that_is_gone_are_all_told(machine, watched):
     machine.run("stop")
     watched.root.rename(watched.root.with_name("elsewhere"))
 
     found = problems(machine)
-
     assert found[0]["what"] == f"{watched.root} is not there any more."
     assert f"yaadwatch remove {watched.root}" in found[0]["mend"]
+
+    watched.root.with_name("elsewhere").rename(watched.root)
+    store = store_of(machine, watched)
+    store.write_bytes(b"nonsense" * 1000)
+    home = Path(machine.env["YAAD_HOME"])
+    (home / "config.toml").write_text("nonsense")
+    ran = machine.run("doctor")
+    said = " ".join(ran.out.split())
+    assert ran.status == 1
+    assert "3 problems found" in said
+    assert f"{home}/config.toml is not TOML" in said
+    assert f"{store} is damaged: file is not a database" in said
 
 
 def test_what_is_written_for_an_agent_and_is_so_no_more_is_written_again(machine, watched):
@@ -212,17 +227,6 @@ def test_what_is_written_for_an_agent_and_is_so_no_more_is_written_again(machine
     mend(machine, watched, found["mend"])
 
     assert problems(machine) == []
-
-
-def test_a_hook_that_told_nothing_is_told_with_its_reason(machine, watched):
-    wrong = ("hook", "session-start", "--agent", "claude")
-    wait_until(lambda: "not JSON" in machine.run(*wrong, given="nonsense").err)
-
-    (found,) = problems(machine)
-
-    assert found["check"] == "hooks"
-    assert "1 failed, the last: " in found["what"]
-    assert "the payload is not JSON" in found["what"]
 
 
 @pytest.mark.timeout(300)
@@ -331,23 +335,6 @@ def test_a_home_that_cannot_be_made_is_told(machine, tmp_path, above):
     assert (status, told["level"], told["mend"]) == (1, "problem", None)
     assert told["what"] == f"{place}/deep/yaad is not there, and cannot be made in {place}."
     assert "YAAD_HOME" in told["advice"]
-
-
-def test_a_daemon_that_is_suspended_is_told_with_its_pid(machine, watched):
-    import os
-    import signal
-
-    pid = machine.pid()
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        wait_until(lambda: "T" in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2])
-        found = problems(machine)
-    finally:
-        os.kill(pid, signal.SIGCONT)
-
-    assert [one["check"] for one in found] == ["daemon"]
-    assert f"Process {pid} is the daemon, and is suspended" in found[0]["what"]
-    assert found[0]["mend"] == f"kill -CONT {pid}"
 
 
 def test_a_git_that_does_not_answer_is_told_as_one(machine):

@@ -72,7 +72,15 @@ def test_adding_a_repository_starts_the_daemon_and_says_what_it_did(machine, che
     assert checkout.git("status", "--porcelain") == ""
 
 
-def test_the_statements_of_agent_files_are_the_baseline(machine, watched):
+def test_one_daemon_answers_every_command_that_changes_no_file(machine, watched):
+    _statements_of_agent_files_are_the_baseline(machine, watched)
+    memory = _remembering_answers_with_what_it_rests_on(machine, watched)
+    _no_second_daemon_runs(machine, watched)
+    _bad_input_gets_one_clear_message(machine, watched)
+    _every_answer_is_json_that_a_program_can_read(machine, watched, memory)
+
+
+def _statements_of_agent_files_are_the_baseline(machine, watched):
     found = machine.ask("recall", "how do I call the shop's API", cwd=watched.root)["results"]
 
     shown = machine.ask("show", found[0]["id"], cwd=watched.root)
@@ -85,7 +93,7 @@ def test_the_statements_of_agent_files_are_the_baseline(machine, watched):
     ]
 
 
-def test_remembering_answers_with_what_it_rests_on(machine, watched):
+def _remembering_answers_with_what_it_rests_on(machine, watched):
     answer = machine.ask("remember", TEXT, "--symbol", SYMBOL, "--project", watched.root)
 
     assert answer["decision"] == "new"
@@ -94,10 +102,9 @@ def test_remembering_answers_with_what_it_rests_on(machine, watched):
         ("src/net.py", None),
         ("src/net.py", "fetch_with_retry"),
     }
-    assert (
-        machine.ask("remember", TEXT, "--symbol", SYMBOL, "--project", watched.root)["decision"]
-        == "same"
-    )
+    again = machine.ask("remember", TEXT, "--symbol", SYMBOL, "--project", watched.root)
+    assert again["decision"] == "same"
+    return answer["id"]
 
 
 def test_a_definition_that_changes_is_told_and_what_is_undone_is_forgotten(
@@ -147,7 +154,7 @@ def test_a_file_that_moves_is_followed_and_one_that_goes_is_missed(machine, watc
     told(machine, watched, memory, "moved", uncommitted=False)
 
 
-def test_two_daemons_cannot_run(machine, watched):
+def _no_second_daemon_runs(machine, watched):
     pid = machine.pid()
 
     second = machine.run("daemon")
@@ -269,7 +276,7 @@ BAD_INPUT = [
 ]
 
 
-def test_bad_input_gets_one_clear_message(machine, watched):
+def _bad_input_gets_one_clear_message(machine, watched):
     for arguments, status, code in BAD_INPUT:
         said = machine.run(*arguments, cwd=watched.root)
         as_json = machine.run(*arguments, "--json", cwd=watched.root)
@@ -283,7 +290,7 @@ def test_bad_input_gets_one_clear_message(machine, watched):
         assert "Traceback" not in said.err
 
 
-def test_every_answer_is_json_that_a_program_can_read(machine, watched, memory):
+def _every_answer_is_json_that_a_program_can_read(machine, watched, memory):
     for arguments in (
         ["add", watched.root],
         ["list"],

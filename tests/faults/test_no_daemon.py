@@ -42,23 +42,74 @@ def said(*line):
     return status, terminal.out.getvalue(), terminal.err.getvalue()
 
 
-@pytest.mark.parametrize("path", [None, "/nowhere"], ids=["with git", "without git"])
-def test_reads_are_answered_from_the_stores_and_change_nothing_there(alone, path, monkeypatch):
+def test_reads_are_answered_from_the_stores_and_change_nothing_there(machine, alone, monkeypatch):
     before = stored(alone)
-    with monkeypatch.context() as patch:
-        patch.chdir(alone.root)
-        if path is not None:
-            patch.setenv("PATH", path)
-        reads = [] if path else [["list"], ["sessions"], ["tasks"], ["impact", "."]]
-        for command in (["recall", QUESTION], *reads, ["stale"]):
-            status, out, err = said(*command, "--json")
-            assert status in {0, 1}, (command, out, err)
-            assert json.loads(out)["offline"] is True
-            assert "No daemon can be started" in err
-        (flag,) = json.loads(out)["stale"]
-        assert flag["text"] in said("show", flag["id"])[1]
+    for path in (None, "/nowhere"):
+        with monkeypatch.context() as patch:
+            patch.chdir(alone.root)
+            if path is not None:
+                patch.setenv("PATH", path)
+            reads = [] if path else [["list"], ["sessions"], ["tasks"], ["impact", "."]]
+            for command in (["recall", QUESTION], *reads, ["stale"]):
+                status, out, err = said(*command, "--json")
+                assert status in {0, 1}, (command, out, err)
+                assert json.loads(out)["offline"] is True
+                assert "No daemon can be started" in err
+            (flag,) = json.loads(out)["stale"]
+            assert flag["text"] in said("show", flag["id"])[1]
+        assert stored(alone) == before
+    _in_a_work_tree_that_no_daemon_saw(machine, alone)
+    _in_our_words(machine, alone)
+    _until_it_is_mended(machine, alone)
 
-    assert stored(alone) == before
+
+def _in_a_work_tree_that_no_daemon_saw(machine, alone):
+    """No file is compared, and no copy of a store is left."""
+    temporary, further = machine.folder / "tmp", machine.folder / "further"
+    temporary.mkdir()
+    env = {"TMPDIR": str(temporary)}
+    before = sorted(places.data_folder().rglob("*.db"))
+    alone.git("worktree", "add", "-q", "--detach", str(further))
+    alone.edit(1, 7)
+
+    recalled = machine.run("recall", QUESTION, "--json", cwd=further, env=env)
+    stale = machine.run("stale", "--json", cwd=alone.root, env=env)
+
+    assert (recalled.status, recalled.json["offline"]) == (0, True)
+    assert recalled.json["results"]
+    assert len(stale.json["stale"]) == 1
+    assert stale.json["unchecked"] == "without the daemon the files were not compared"
+    assert sorted(places.data_folder().rglob("*.db")) == before
+    assert not (places.data_folder() / "spool").exists()
+    assert list(temporary.iterdir()) == []
+
+
+def _in_our_words(machine, alone):
+    secret = "ghp_" + "aB3dE5fG7h" * 4
+
+    missing = machine.run("show", secret, cwd=alone.root)
+    senseless = machine.run("recall", QUESTION, "--min-score", "7", cwd=alone.root)
+
+    assert missing.status == 1
+    assert "[masked" in missing.err
+    assert secret not in missing.err
+    assert senseless.status == 2
+    assert "Traceback" not in senseless.err
+
+
+def _until_it_is_mended(machine, alone):
+    """A write is refused with the reason; once a daemon runs, it answers."""
+    refused = machine.run("remember", "Prices are in cents", cwd=alone.root)
+    assert refused.status == 3
+    assert "daemon" in refused.err
+
+    places.default_socket().parent.unlink()
+    machine.live()
+
+    found = machine.run("recall", QUESTION, "--json", cwd=alone.root)
+    assert found.json["results"]
+    assert "offline" not in found.json
+    assert found.err == ""
 
 
 def test_beside_a_daemon_that_hangs_reads_are_answered_from_the_stores(machine, shop, monkeypatch):
@@ -119,65 +170,15 @@ def test_what_commands_say_of_a_daemon_that_is_suspended_ends_with_what_mends_it
     assert f"To end it: kill {pid}; {go_on}" in said["restart"]
 
 
-@pytest.mark.parametrize("file", ["[watch\nquiet_ms = 10\n", b"\xff\xfe".decode("latin-1")])
-def test_settings_that_are_no_toml_are_told_and_what_is_stored_is_read(machine, shop, file):
+def test_settings_that_are_no_toml_are_told_and_what_is_stored_is_read(machine, shop):
     machine.stop()
-    (places.data_folder() / "config.toml").write_text(file, encoding="latin-1")
+    for content in (b"[watch\nquiet_ms = 10\n", b"\xff\xfe"):
+        (places.data_folder() / "config.toml").write_bytes(content)
 
-    ran = machine.run("recall", QUESTION, "--json", cwd=shop.root)
+        ran = machine.run("recall", QUESTION, "--json", cwd=shop.root)
 
-    assert (ran.status, ran.json["offline"]) == (0, True)
-    assert "config.toml is not TOML" in ran.err
-
-
-def test_what_is_read_is_what_was_stored_and_no_copy_of_it_is_made(machine, alone):
-    """Also in a work tree that the daemon never saw; no file is compared."""
-    temporary, further = machine.folder / "tmp", machine.folder / "further"
-    temporary.mkdir()
-    env = {"TMPDIR": str(temporary)}
-    before = sorted(places.data_folder().rglob("*.db"))
-    alone.git("worktree", "add", "-q", "--detach", str(further))
-    alone.edit(1, 7)
-
-    recalled = machine.run("recall", QUESTION, "--json", cwd=further, env=env)
-    stale = machine.run("stale", "--json", cwd=alone.root, env=env)
-
-    assert (recalled.status, recalled.json["offline"]) == (0, True)
-    assert recalled.json["results"]
-    assert len(stale.json["stale"]) == 1
-    assert stale.json["unchecked"] == "without the daemon the files were not compared"
-    assert sorted(places.data_folder().rglob("*.db")) == before
-    assert not (places.data_folder() / "spool").exists()
-    assert list(temporary.iterdir()) == []
-
-
-def test_what_went_wrong_is_told_without_secrets_and_in_our_words(machine, alone):
-    secret = "ghp_" + "aB3dE5fG7h" * 4
-
-    missing = machine.run("show", secret, cwd=alone.root)
-    senseless = machine.run("recall", QUESTION, "--min-score", "7", cwd=alone.root)
-
-    assert missing.status == 1
-    assert "[masked" in missing.err
-    assert secret not in missing.err
-    assert senseless.status == 2
-    assert "Traceback" not in senseless.err
-
-
-def test_a_write_is_refused_with_the_reason_and_a_read_after_the_mending_is_the_daemons(
-    machine, alone
-):
-    refused = machine.run("remember", "Prices are in cents", cwd=alone.root)
-    assert refused.status == 3
-    assert "daemon" in refused.err
-
-    places.default_socket().parent.unlink()
-    machine.live()
-
-    found = machine.run("recall", QUESTION, "--json", cwd=alone.root)
-    assert found.json["results"]
-    assert "offline" not in found.json
-    assert found.err == ""
+        assert (ran.status, ran.json["offline"]) == (0, True)
+        assert "config.toml is not TOML" in ran.err
 
 
 @pytest.mark.parametrize("command", [("remember", "Prices are integers."), ("recall", QUESTION)])
