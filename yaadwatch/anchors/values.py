@@ -44,6 +44,7 @@ PLACES = frozenset(
         *("pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod", "Cargo.toml"),
         *(".nvmrc", ".python-version", ".node-version", ".tool-versions", ".ruby-version"),
         *("rust-toolchain", "rust-toolchain.toml", "composer.json", "Gemfile", "Dockerfile"),
+        *("requirements.txt", "requirements-dev.txt", "constraints.txt", "Pipfile", "pubspec.yaml"),
         *("mise.toml", ".mise.toml", "pom.xml", "build.gradle", "build.gradle.kts", "global.json"),
         *(
             "gradle.properties",
@@ -55,6 +56,15 @@ PLACES = frozenset(
     )
 )
 """The names of files that say which versions are used."""
+_UNIT_RATIOS = frozenset((60, 1000, 3600, 60_000, 3_600_000))
+"""Milliseconds, seconds, minutes and hours: how many of one make one of another."""
+_RENAMED_RATIOS = frozenset((7, 24, 168, 1440, 86_400, 604_800, 1024, 1024**2, 1000**2))
+"""Days of weeks, hours, minutes and seconds of days and weeks, bytes of kilobytes, and so on."""
+_ALSO_NAMED = {
+    "java": r"(?:source|target)compatibility|java\.version|javaversion\.version_|languageversion"
+    r"|maven\.compiler\.(?:source|target|release)|jvmtarget",
+}
+"""How the files of a build write the version of a thing without its name."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _VERSION_LINE = re.compile(r"\W{0,40}version\W{1,10}(\d+(?:\.\d+)*)")
 _PLAIN = r"(-?\d[\d_,]{0,30}(?:\.\d{1,30})?)"
@@ -69,9 +79,6 @@ _THOUSANDS = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _ALONE = r"(?=`?(?:[.;:,)!](?!\w)|\s*$| \(?in `?[\w./-]{1,120}\.\w))"
 _WORD = rf"(?<=[\s(`])((?i:{'|'.join(_WORDS)})){_ALONE}"
 _SAID = rf"(?:{_PLAIN}(?![\w%]|[.,]\w)|{_WORD})"
-_PHRASE = re.compile(
-    r"(?<![\w.-])((?:[A-Za-z][A-Za-z-]{0,30} ){0,2}[A-Za-z]\w{2,40})" + _GIVES + _SAID
-)
 _ANOTHER = (
     r" ?(?:\"[^\"\n]{0,60}\"|'[^'\n]{0,60}'|-?\d[\w.]{0,30}(?<!\.))"
     r"(?=`?\)?(?:[.;:,)]| (?:and|or)\b|\s*$))"
@@ -96,6 +103,10 @@ _LITERAL = r"(?i:true|false)|None|null|nil|\"[^\"\\\n]{0,60}\"|'[^'\\\n]{0,60}'"
 _NO_MORE_OF_IT = r"(?=`?\)?(?:[`.;:,!\s]|$))"
 _NO_OTHER = rf"(?!,?`?,? ?(?:\bor\b|[|/])|(?:,|(?<=,)){_ANOTHER})"
 """A name with one of several values has no stated value."""
+_PHRASE = re.compile(
+    r"(?<![\w.-])((?:[A-Za-z][A-Za-z-]{0,30} ){0,2}[A-Za-z]\w{2,40})"
+    rf"{_GIVES}{_SAID}{_NO_OTHER}"
+)
 _STATED = re.compile(
     rf"{_WITHIN}(?:(?:{_BY_DEFAULT}|{_GIVES}{_OFTEN}){_SAID}"
     rf"|(?:{_BY_DEFAULT}|{_TELLS}{_OFTEN})({_LITERAL}){_NO_MORE_OF_IT}){_NO_OTHER}"
@@ -197,9 +208,9 @@ def version_in(path: str, text: str, thing: str) -> str | None:
     if thing.lower() in path.rpartition("/")[2].lower() and len(text) < 40:
         found = _NUMBER.search(text)
         return found.group() if found else None
-    word = re.compile(
-        rf"(?<![\w-]){re.escape(thing.lower())}(?![\w])|requires-{re.escape(thing.lower())}"
-    )
+    name = re.escape(thing.lower())
+    also = _ALSO_NAMED.get(thing.lower())
+    word = re.compile(rf"(?<![\w-]){name}(?!\w)|requires-{name}" + (f"|{also}" if also else ""))
     lines = text.lower().split("\n")
     for line in lines:
         named = word.search(line)
@@ -237,7 +248,7 @@ def stated_at(text: str, name: str) -> list[GivenValue]:
     instruction, not a statement.
     """
     found = list(islice(_stated(text, name), STATED_MAX + 1))
-    conditional = any(_is_conditional(text, start, one.end()) for start, one in found)
+    conditional = any(is_conditional(text, start, one.end()) for start, one in found)
     if conditional or len(found) > STATED_MAX:
         return []
     given = []
@@ -265,25 +276,35 @@ def _stated(text: str, name: str) -> Iterator[tuple[int, re.Match[str]]]:
         at = text.find(name, max(at + 1, found.end() if found is not None else 0))
 
 
-def _is_conditional(text: str, start: int, end: int) -> bool:
+def is_conditional(text: str, start: int, end: int) -> bool:
     """Return whether the sentence around a position is conditional, or the next one has an
     exception.
 
     A list below "if it is shut:" belongs to that sentence; text too far back is not read.
     """
-    before = text[max(0, start - _SENTENCE_MAX) : start]
-    after = text[end : end + _SENTENCE_MAX]
-    sentence = _END_OF_SENTENCE.split(before)[-1]
-    rest, *more = _END_OF_SENTENCE.split(after, maxsplit=1)
-    if _CONDITION.search(sentence) or _CONDITION.search(rest):
+    before, rest, more = _around(text, start, end)
+    if _CONDITION.search(before) or _CONDITION.search(rest):
         return True
     return bool(more) and _OTHER_CASE.match(more[0]) is not None
+
+
+def sentence_around(text: str, start: int, end: int) -> str:
+    """Return the sentence around a position, without what stands there."""
+    before, rest, _ = _around(text, start, end)
+    return f"{before} {rest}"
+
+
+def _around(text: str, start: int, end: int) -> tuple[str, str, list[str]]:
+    """Return the sentence before a position, the rest of it, and what follows."""
+    before = _END_OF_SENTENCE.split(text[max(0, start - _SENTENCE_MAX) : start])[-1]
+    rest, *more = _END_OF_SENTENCE.split(text[end : end + _SENTENCE_MAX], maxsplit=1)
+    return before, rest, more
 
 
 def phrases(text: str) -> Iterator[Phrase]:
     """Yield the plain words that a text gives a number ("The retry limit is three.")."""
     for found in islice(_PHRASE.finditer(text), PHRASES_MAX):
-        if _is_conditional(text, *found.span()):
+        if is_conditional(text, found.end(1), found.end()):
             continue
         words = found.group(1).split()
         wordings = tuple(" ".join(words[start:]) for start in range(len(words)))
@@ -335,6 +356,18 @@ def literal(text: str) -> str | None:
 
 def _number(digits: str, word: str) -> str:
     return plain(digits) if digits else _COUNTS[word.lower()]
+
+
+def is_other_unit(old: str, new: str, *, may_be_renamed: bool = False) -> bool:
+    """Return whether two numbers may be one time or size in two units.
+
+    `may_be_renamed`: the code may name another unit now. Ratios of 7, 24 and 1024 count only then.
+    """
+    if not (old.isdecimal() and new.isdecimal()):
+        return False
+    less, more = sorted((int(old), int(new)))
+    ratios = _UNIT_RATIOS | _RENAMED_RATIOS if may_be_renamed else _UNIT_RATIOS
+    return less > 0 and more % less == 0 and more // less in ratios
 
 
 def plain(number: str) -> str:

@@ -58,6 +58,8 @@ ASSIGNED: Final = " ="
 """Ends the symbol of an anchor on the number that a name is given."""
 HELD: Final = " #"
 """Ends the symbol of an anchor on a number inside a definition; the number follows."""
+STANDS: Final = " @"
+"""Ends the symbol of an anchor on a literal in its place in a file; the literal follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,8 @@ class Anchor:
         symbol = self.symbol
         if self.is_held:
             symbol = symbol.rpartition(HELD)[0]
+        if self.is_in_place:
+            symbol = symbol.rpartition(STANDS)[0]
         return symbol.removesuffix(ASSIGNED)
 
     @property
@@ -95,8 +99,20 @@ class Anchor:
         return self.method is Method.VALUE and HELD in self.symbol
 
     @property
+    def is_in_place(self) -> bool:
+        """Return whether this is a literal in its place in a file."""
+        return self.method is Method.VALUE and STANDS in self.symbol
+
+    @property
+    def is_spot(self) -> bool:
+        """Return whether this is a heading or a line of a file."""
+        return self.method is Method.VALUE and self.symbol[:1] in {"#", ":"}
+
+    @property
     def value(self) -> str:
         """Return the value that the text states, of an anchor on one."""
+        if self.is_in_place:
+            return self.fingerprint.partition("\n")[0]
         return self.fingerprint.partition(" ")[0] if self.is_held else self.fingerprint
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from yaadwatch.anchors import definitions, targets, values
+from yaadwatch.anchors import definitions, literals, targets, values
 from yaadwatch.anchors.counts import is_distinctive
 from yaadwatch.anchors.definitions import State, last_part
 from yaadwatch.anchors.tree import Tree
@@ -406,18 +406,29 @@ def _see_word(anchor: Anchor, view: View, head: AtHead) -> Seen:
 def _see_target(anchor: Anchor, view: View, head: AtHead) -> Seen:
     text, seen = _text(anchor, view, head)
     if text is None:
-        return seen
+        return _unless_below(anchor, seen)
     place = seen.place or anchor.path
     if targets.defines_target(place, text, anchor.symbol) or _is_included(
         anchor.symbol, place, text, view
     ):
-        return replace(seen, span=Span.SAME)
+        return _unless_below(anchor, replace(seen, span=Span.SAME))
     if targets.is_broken(place, text):
         return Seen(unknown=f"{as_name(place)} does not parse as JSON at the moment")
     then = (head.history.read_blob(anchor.blob) if anchor.blob else None) or b""
     heir = targets.renamed(place, then.decode("utf-8", "replace"), text, anchor.symbol)
     likely = None if heir else _defining_target(anchor, place, view)
     return replace(seen, span=Span.MISSING, heir=heir, likely=likely)
+
+
+def _unless_below(anchor: Anchor, seen: Seen) -> Seen:
+    """Return `seen`; as missing where a build file at the top of the work tree went into a folder.
+
+    At the top a command finds its build file there, and nowhere below.
+    """
+    place = seen.place or ""
+    if seen.span is Span.SAME and "/" in place and "/" not in anchor.path:
+        return replace(seen, span=Span.MISSING, likely=place)
+    return seen
 
 
 def _is_included(target: str, place: str, text: str, view: View) -> bool:
@@ -449,6 +460,9 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
     text, seen = _text(anchor, view, head)
     if text is None:
         return seen
+    if anchor.is_spot:
+        is_there = literals.is_at_spot(anchor.symbol, anchor.fingerprint, text)
+        return replace(seen, span=Span.SAME if is_there else Span.MISSING)
     if anchor.is_held:
         then = head.history.read_blob(anchor.blob) if anchor.blob else None
         number = number_now(anchor, then, seen.place or anchor.path, text.encode())
@@ -456,9 +470,9 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
             return replace(seen, span=Span.SAME)
         return replace(seen, span=Span.DIFFERENT, instead=number)
     now = value_in(anchor, seen.place or anchor.path, text.encode())
-    if anchor.symbol.endswith(ASSIGNED):
+    if anchor.symbol.endswith(ASSIGNED) or anchor.is_in_place:
         # What is given elsewhere, or worked out, may be the same.
-        now = now or anchor.fingerprint
+        now = now or anchor.value
     if now is None:
         return replace(seen, span=Span.MISSING)
     span = Span.SAME if value_holds(anchor, now) else Span.DIFFERENT
@@ -487,6 +501,11 @@ def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:
     if anchor.symbol.endswith(ASSIGNED):
         return inner_literals.assigned_literal(data, path, anchor.name)
     text = data.decode("utf-8", "replace")
+    if anchor.is_spot:
+        is_there = literals.is_at_spot(anchor.symbol, anchor.fingerprint, text)
+        return anchor.fingerprint if is_there else None
+    if anchor.is_in_place:
+        return literals.now_at(anchor.fingerprint, text)
     if anchor.symbol == values.LINES:
         return str(values.lines_in(text))
     return values.version_in(path, text, anchor.symbol)
@@ -496,8 +515,8 @@ def value_holds(anchor: Anchor, now: str) -> bool:
     """Return whether the anchored value is still true where the file now says `now`."""
     if anchor.symbol == values.LINES:
         return values.lines_hold(int(anchor.fingerprint), int(now))
-    if anchor.symbol.endswith(ASSIGNED):
-        return now == anchor.fingerprint
+    if anchor.symbol.endswith(ASSIGNED) or anchor.is_in_place or anchor.is_spot:
+        return now.strip('"') == anchor.value.strip('"')
     return values.same_version(anchor.fingerprint, now)
 
 

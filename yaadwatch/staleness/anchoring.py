@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from yaadwatch.anchors import counts, targets, values
+from yaadwatch.anchors import counts, literals, targets, values
 from yaadwatch.anchors.counts import is_distinctive
 from yaadwatch.anchors.definitions import last_part
 from yaadwatch.anchors.mentions import Mentions, mentions
 from yaadwatch.anchors.tree import Tree
-from yaadwatch.model.anchors import ASSIGNED, HELD, Anchor, Method
+from yaadwatch.model.anchors import ASSIGNED, HELD, STANDS, Anchor, Method
 from yaadwatch.model.limits import ANCHORS_PER_NODE_MAX
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
 from yaadwatch.staleness import file_state, inner_literals
@@ -201,6 +201,10 @@ class Maker:
                 return path
         return min(files_by_word, key=_remoteness)
 
+    def is_alone(self, path: str, words: Iterable[str]) -> bool:
+        """Return whether a file is the only code that has one of these words."""
+        return any(self._in_code(word) == [path] for word in words)
+
     def _place(self, path: str, symbol: str) -> tuple[Method, str, int] | None:
         """Cache `file_state.define_in` by file and name."""
         if (path, symbol) not in self._places:
@@ -280,7 +284,10 @@ def anchors_of(sought: Sequence[AnchorSearch], view: View, commit: str) -> list[
     for one in sought:
         _define_anywhere(one, maker)
         _point(one, maker)
+        _in_place(one, maker, list(one.files))
         _spell(one, maker)
+        if not one.files:
+            _in_place(one, maker, _only_files(one, maker))
     return [one.found[:ANCHORS_PER_NODE_MAX] for one in sought]
 
 
@@ -342,7 +349,9 @@ def _name(one: AnchorSearch, view: View) -> None:
     stems = {name.split(".")[0] for name in names} | names
     one.words = [
         word
-        for word in dict.fromkeys((*parts, *_forms(one.spoken.words)))
+        for word in dict.fromkeys(
+            (*parts, *_forms(one.spoken.words), *literals.words_with_versions(source.text))
+        )
         if is_distinctive(word) and word not in stems
     ]
 
@@ -432,6 +441,13 @@ def _point(one: AnchorSearch, maker: Maker) -> None:
             if targets.defines_target(path, maker.text(path), command.target):
                 _add(one, maker.anchor(path, Method.TARGET, symbol=command.target))
                 break
+    for spot in literals.spots(one.source.text):
+        named = "/" + spot.path.removeprefix("./")
+        for path in (path for path in one.files if f"/{path}".endswith(named)):
+            stood = literals.at_spot(spot.symbol, maker.text(path))
+            if stood is not None:
+                made = maker.anchor(path, Method.VALUE, symbol=spot.symbol, fingerprint=stood[:400])
+                _add(one, made)
     _value(one, maker)
 
 
@@ -494,6 +510,31 @@ def _held(one: AnchorSearch, maker: Maker) -> None:
             _add(one, maker.anchor(path, Method.VALUE, symbol=symbol, fingerprint=fingerprint))
 
 
+def _only_files(one: AnchorSearch, maker: Maker) -> list[str]:
+    """Return the files that have what a text names, each the only one that has it."""
+    defined = [made.path for made in one.found if made.method is Method.TREE]
+    spelled = [made.path for made in one.found if made.method is Method.WORD]
+    return defined or [path for path in spelled if maker.is_alone(path, one.words)]
+
+
+def _in_place(one: AnchorSearch, maker: Maker, paths: Iterable[str]) -> None:
+    """Anchor the literals that the text states, where they stand in one of these files."""
+    files = [path for path in dict.fromkeys(paths) if file_state.is_code(path)][:VALUE_FILES_MAX]
+    given = {(made.path, made.value) for made in one.found if made.method is Method.VALUE}
+    for literal in literals.stated(one.source.text) if files else ():
+        found = [
+            (path, place)
+            for path in files
+            if (path, literal.value) not in given
+            and (place := literals.place_of(maker.text(path), literal)) is not None
+        ]
+        if len(found) == 1:
+            path, place = found[0]
+            symbol = f"{place.label}{STANDS}{literal.value}"
+            fingerprint = place.written(literal.value)
+            _add(one, maker.anchor(path, Method.VALUE, symbol=symbol, fingerprint=fingerprint))
+
+
 def _value_in_words(one: AnchorSearch, maker: Maker) -> None:
     """Anchor the number that a named file gives to what the text says in plain words."""
     files = [path for path in one.files if file_state.is_code(path)][:VALUE_FILES_MAX]
@@ -525,7 +566,8 @@ def _spell(one: AnchorSearch, maker: Maker) -> None:
 def _taken(one: AnchorSearch) -> set[str]:
     """Return the words that the anchors found so far cover."""
     symbols = [found.symbol for found in one.found if found.symbol]
-    return {*symbols, *map(last_part, symbols)}
+    literal = [found.value for found in one.found if found.is_in_place]
+    return {*symbols, *map(last_part, symbols), *literal}
 
 
 def _is_taken(word: str, taken: Collection[str]) -> bool:

@@ -74,9 +74,13 @@ def assess(
     """
     observations = [observe(text, anchor, view, head) for anchor in anchors]
     along: set[int] = set()
-    if pages and any(one.verdict is Verdict.MOVED for one in observations):
+    if pages and any(one.verdict in (Verdict.MOVED, Verdict.GONE) for one in observations):
         named = _named_from(text, pages)
-        along = {at for at, one in enumerate(observations) if _moved_along(text, one, named)}
+        along = {
+            at
+            for at, one in enumerate(observations)
+            if _moved_along(text, one, named) or _runs_beside(one, pages)
+        }
         for at in along:
             observations[at] = replace(
                 observations[at], verdict=Verdict.TOUCHED, reason="", misplaced=False
@@ -132,6 +136,13 @@ def _moved_along(text: str, judged: AnchorVerdict, named: Collection[tuple[str, 
     tails = [tail for place, tail in named if place == judged.place]
     by_same_name = any(f"/{judged.anchor.path}".endswith(f"/{tail}") for tail in tails)
     return is_place and bool(tails) and (by_same_name or _says_it_moves(text, judged.anchor.path))
+
+
+def _runs_beside(judged: AnchorVerdict, pages: Collection[str]) -> bool:
+    """Return whether the build file of a command went along with a page that holds the text."""
+    folder = (judged.likely or "").rpartition("/")[0]
+    is_gone = judged.verdict is Verdict.GONE and judged.anchor.method is Method.TARGET
+    return is_gone and bool(folder) and any(page.startswith(f"{folder}/") for page in pages)
 
 
 def _says_it_moves(text: str, path: str) -> bool:

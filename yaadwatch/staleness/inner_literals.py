@@ -22,10 +22,6 @@ TOKENS_MAX: Final = 4_000
 """A definition with more tokens has too many numbers to say which one a text means."""
 DISTINCT_DIGITS_MIN: Final = 3
 """A number with so many digits before its zeros hardly matches by chance."""
-_UNIT_RATIOS: Final = frozenset((60, 1000, 3600, 60_000, 3_600_000))
-"""Milliseconds, seconds, minutes and hours: how many of one make one of another."""
-_RENAMED_RATIOS: Final = frozenset((7, 24, 168, 1440, 86_400, 604_800, 1024, 1024**2, 1000**2))
-"""Days of weeks, hours, minutes and seconds of days and weeks, bytes of kilobytes, and so on."""
 _UNIT: Final = re.compile(
     r"(?i)week|day|hour|minute|second|milli|byte|(?<![a-z])[kmgt]i?b(?![a-z])"
 )
@@ -208,7 +204,7 @@ def now_in_place(
     is_renamed = then is None or _units_of(old) != _units_of(new)
     return (
         None
-        if value == number or _is_other_unit(number, value, may_be_renamed=is_renamed)
+        if value == number or values.is_other_unit(number, value, may_be_renamed=is_renamed)
         else value
     )
 
@@ -394,18 +390,6 @@ def _typed(tokens: Sequence[_Token], at: int) -> _Token:
     """Return the name before an equals sign; in `tries: int = 3` that is not the type."""
     is_type = at > 1 and tokens[at - 1].text == ":" and tokens[at - 2].is_name
     return tokens[at - 2] if is_type else tokens[at]
-
-
-def _is_other_unit(old: str, new: str, *, may_be_renamed: bool) -> bool:
-    """Return whether two numbers may be one time or size in two units.
-
-    `may_be_renamed`: the code may name another unit now. Ratios of 7, 24 and 1024 count only then.
-    """
-    if not (old.isdecimal() and new.isdecimal()):
-        return False
-    less, more = sorted((int(old), int(new)))
-    ratios = _UNIT_RATIOS | _RENAMED_RATIOS if may_be_renamed else _UNIT_RATIOS
-    return less > 0 and more % less == 0 and more // less in ratios
 
 
 def _units_of(tokens: Sequence[_Token]) -> frozenset[str]:

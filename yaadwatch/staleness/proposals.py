@@ -38,7 +38,7 @@ def suggest(text: str, result: AnchorVerdict) -> Suggestion | None:
     """
     new = result.place
     old = result.anchor.path
-    if result.anchor.is_held:
+    if result.anchor.is_held or result.anchor.is_in_place or result.anchor.is_spot:
         return None  # the text states it in its own words; which to exchange is not certain
     if has_other_value(result):
         revalued = _revalued(text, [result])

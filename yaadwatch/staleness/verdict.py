@@ -239,9 +239,12 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
     if anchor.method is Method.VALUE and seen.place is None:
         reason = f"{path} is gone, and {name} with it"
         return AnchorVerdict(anchor, Verdict.GONE, reason, likely=seen.likely)
+    spot = f"{path} has no heading {name} any more"
+    if name.startswith(":"):
+        spot = f"{path} has fewer than {name[1:]} lines now"
     reason = {
         Method.TARGET: f"{path} does not define {name} any more",
-        Method.VALUE: f"{path} does not say {name} any more",
+        Method.VALUE: spot if anchor.is_spot else f"{path} does not say {name} any more",
     }.get(anchor.method, f"{name} stands nowhere in the code any more")
     if anchor.method is Method.TARGET and seen.heir:
         reason = f"{reason}; {seen.heir} does the same"
@@ -341,7 +344,9 @@ def features(observations: Sequence[AnchorVerdict]) -> dict[str, float]:
 
 def _is_silent(observed: AnchorVerdict) -> bool:
     """Return whether a number in a definition still holds; the definition is counted instead."""
-    return observed.anchor.is_held and observed.verdict not in STALE_VERDICTS
+    anchor = observed.anchor
+    is_inside = anchor.is_held or anchor.is_in_place or anchor.is_spot
+    return is_inside and observed.verdict not in STALE_VERDICTS
 
 
 def is_lost(observations: Sequence[AnchorVerdict]) -> bool:
