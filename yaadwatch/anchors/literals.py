@@ -8,13 +8,14 @@ another literal of the same sort is another value: a name, a calculation or noth
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from yaadwatch.anchors import values
 from yaadwatch.anchors.counts import subjects_of
+from yaadwatch.anchors.mentions import endpoints
 
 LITERALS_MAX: Final = 16
 """Literals of one text; a text with more is a table."""
@@ -48,6 +49,7 @@ _HEADING: Final = re.compile(
     r"^(?: {0,3}#{1,6}[ \t]{1,8}(.*)|(.+)\n(?:={1,400}|-{2,400})[ \t]{0,8}$)", re.MULTILINE
 )
 _NAMED_HEADING: Final = re.compile(r"(?:\b(?:id|name)=[\"']|\{#)([\w-]{2,100})[\"'}]")
+_PORTS: Final = re.compile(r"\bport[ :`*]{1,4}(\d{4,5})\b(?!\w)|\blocalhost:(\d{4,5})\b")
 _OPTION: Final = re.compile(r"\s--?[A-Za-z]")
 
 _TYPE: Final = r"(?:[ \t]{0,8}\??:[ \t]{0,8}[\w\[\]<>|., ]{1,40}?)?"
@@ -368,8 +370,13 @@ def _headings(page: str) -> set[str]:
     return found
 
 
-def words_with_versions(text: str) -> Iterable[str]:
-    """Return the words of a text that are a name with a version: `ubuntu-22.04`."""
-    return re.findall(
+def said_of_servers(text: str) -> Iterator[str]:
+    """Yield ports, addresses of endpoints, and names with a version such as `ubuntu-22.04`."""
+    for found in _PORTS.finditer(text):
+        is_past = _NOT_NOW.search(text, max(0, found.start() - 40), found.start())
+        if not is_past and not _is_in_command(text, *found.span(found.lastindex or 0)):
+            yield found[1] or found[2]
+    yield from endpoints(text)
+    yield from re.findall(
         r"(?<![\w./:@-])[a-z][a-z0-9]{2,30}[-:]\d{1,4}\.\d[\w.-]{0,40}(?<![.-])", text
     )

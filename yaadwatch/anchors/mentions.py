@@ -386,6 +386,14 @@ def mentions(text: str) -> Mentions:
     )
 
 
+def endpoints(text: str) -> Iterator[str]:
+    """Yield the addresses at which a server answers, `/api/users`, that a text names in full."""
+    for found in _ENDPOINT.finditer(text) if "/" in text else ():
+        place = found.group(found.lastgroup or 0).rstrip("/.")
+        if place.count("/") > 1 and not set("<>{}[]*") & set(place):
+            yield place
+
+
 def _without_place(found: re.Match[str]) -> str:
     """Return what names an endpoint without its address."""
     start, end = found.span(found.lastgroup or 0)

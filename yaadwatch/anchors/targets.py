@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from yaadwatch.anchors.tree import Tree
+from yaadwatch.model.settings import SYMBOL_FILES_MAX
 
 _MAKE = re.compile(r"^([A-Za-z0-9_.%/-][^:=#\n]*?)\s*::?(?!=)", re.MULTILINE)
 _INCLUDE = re.compile(r"^ *(?:-|s)?include[ \t]+([^#\n]+)", re.MULTILINE)
@@ -397,3 +398,14 @@ def _after_options(tool: str, rest: list[str]) -> Iterator[Command]:
                     yield Command(tool, name.rstrip(".:"))
     if tool == "cargo" and rest and _TARGET.fullmatch(rest[0]):
         yield Command(tool, rest[0])
+
+
+def build_files(tool: str, folder: str, tree: Tree) -> list[str]:
+    """Return the files that may define a tool's targets, nearest first."""
+    found: list[str] = []
+    for name in PLACES.get(tool, ()):
+        base = name.rpartition("/")[2]
+        every = [path for path in tree.named(base) if path == name or path.endswith("/" + name)]
+        near = [path for path in (f"{folder}/{name}", name) if tree.has_file(path)]
+        found += [path for path in (*near, *every) if path not in found]
+    return found[:SYMBOL_FILES_MAX]

@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 _LINES = re.compile(r"(?<![\w.,])~?(\d{1,3}(?:,\d{3}){1,2}|\d{2,6})\+? (?:lines|LOC|loc)\b")
 _VERSION = re.compile(
     r"(?<![\w./-])((?:@?[A-Za-z0-9][\w.-]{0,39}/){0,3}[A-Za-z][A-Za-z0-9_.+#-]{1,39})`?"
-    r"(?: version| v|[ @:]|==|>=|\^|~=| `?>=?)`? ?"
+    r"(?: version| v|[ @:]|==|>=|\^|~=| `?>=?)[`(]{0,2} ?"
     r"[v^~=]?(\d{1,4}(?:\.\d{1,5}){0,3})\+?(?![\w.-]*[\w-])"
 )
 _NO_THING = frozenset(
@@ -45,6 +45,7 @@ PLACES = frozenset(
         *(".nvmrc", ".python-version", ".node-version", ".tool-versions", ".ruby-version"),
         *("rust-toolchain", "rust-toolchain.toml", "composer.json", "Gemfile", "Dockerfile"),
         *("requirements.txt", "requirements-dev.txt", "constraints.txt", "Pipfile", "pubspec.yaml"),
+        *("compose.yml", "compose.yaml", "docker-compose.yml", "docker-compose.yaml"),
         *("mise.toml", ".mise.toml", "pom.xml", "build.gradle", "build.gradle.kts", "global.json"),
         *(
             "gradle.properties",
@@ -205,11 +206,13 @@ def version_in(path: str, text: str, thing: str) -> str | None:
     after an artifactId. A file named for the thing (.nvmrc, .python-version) contains only its
     version.
     """
-    if thing.lower() in path.rpartition("/")[2].lower() and len(text) < 40:
+    thing = thing.lower().removesuffix(".js")
+    own = path.rpartition("/")[2].lower().replace(".nvmrc", ".node")
+    if thing in own and len(text) < 40:
         found = _NUMBER.search(text)
         return found.group() if found else None
-    name = re.escape(thing.lower())
-    also = _ALSO_NAMED.get(thing.lower())
+    name = re.escape(thing)
+    also = _ALSO_NAMED.get(thing)
     word = re.compile(rf"(?<![\w-]){name}(?!\w)|requires-{name}" + (f"|{also}" if also else ""))
     lines = text.lower().split("\n")
     for line in lines:
@@ -217,7 +220,7 @@ def version_in(path: str, text: str, thing: str) -> str | None:
         number = _NUMBER.search(line, named.end()) if named else None
         if number:
             return number.group()
-    alone = re.compile(rf"(?<![\w/-]){re.escape(thing.lower())}(?![\w/-])")
+    alone = re.compile(rf"(?<![\w/-]){name}(?![\w/-])")
     for line, below in pairwise(lines):
         version = _VERSION_LINE.match(below) if alone.search(line) else None
         if version:

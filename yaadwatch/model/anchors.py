@@ -58,6 +58,8 @@ ASSIGNED: Final = " ="
 """Ends the symbol of an anchor on the number that a name is given."""
 HELD: Final = " #"
 """Ends the symbol of an anchor on a number inside a definition; the number follows."""
+DECLARED: Final = " (declared)"
+"""Ends the symbol of an anchor on a package or tool that the project declares."""
 STANDS: Final = " @"
 """Ends the symbol of an anchor on a literal in its place in a file; the literal follows."""
 
@@ -91,7 +93,7 @@ class Anchor:
             symbol = symbol.rpartition(HELD)[0]
         if self.is_in_place:
             symbol = symbol.rpartition(STANDS)[0]
-        return symbol.removesuffix(ASSIGNED)
+        return symbol.removesuffix(ASSIGNED).removesuffix(DECLARED)
 
     @property
     def is_held(self) -> bool:
@@ -102,6 +104,11 @@ class Anchor:
     def is_in_place(self) -> bool:
         """Return whether this is a literal in its place in a file."""
         return self.method is Method.VALUE and STANDS in self.symbol
+
+    @property
+    def is_declared(self) -> bool:
+        """Return whether this is a package or a tool that the project declares."""
+        return self.method is Method.VALUE and self.symbol.endswith(DECLARED)
 
     @property
     def is_spot(self) -> bool:

@@ -16,9 +16,9 @@ from functools import cache
 from operator import itemgetter
 from typing import Final
 
-from yaadwatch.anchors.tree import PIP, plain_name
+from yaadwatch.anchors.facts import PIP, named_packages, plain_name
 from yaadwatch.model.memories import canonical_kind, tier_of
-from yaadwatch.text.words import normalise, word_set
+from yaadwatch.text.words import normalise
 
 _PROGRAM = r"""(?:make|just|task|npm|npx|pnpm|yarn|bunx?|deno|node|uvx?|pipx?|poetry|hatch|tox|nox
     |pytest|python3?|ruff|mypy|cargo|rustup|go|gradlew?|mvn|sbt|dotnet|swift|xcodebuild|bundle|rake|rails
@@ -209,22 +209,6 @@ _PORT = re.compile(
     r"|\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):(\d{2,5})\b",
     re.IGNORECASE,
 )
-_MENTION = re.compile(r"(?<![\w@/.-])(`?)(@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.~-]{1,100}){0,8})")
-# Packages whose names are words of every day count in backticks only.
-_WORDS: Final = word_set(
-    """
-    attrs async babel black blessed build bytes cache chalk chance click clean cli clone colors
-    commander concurrently config connect cookie cookies core cors crypto data dash date debug
-    decimal delegate docs dotenv email engine env errors esm events express faker fast fetch fire
-    flask forever form glob graph greenlet hash helmet history http ink jest joi json log logger
-    long loose marked merge meow mime mocha moment morgan mustache next nest ora parse parcel path
-    pillow pin plan prompts proxy pump pure queue random react regex request requests rest rich
-    rollup router safe schema semver send serde serve server session sharp shell should signal sinon
-    six slash sort source split stack standard state store stream string style table tap tape test
-    text through time tokens tools tracing typing types url user util utils validator warp watch
-    wheel which winston words wrap zone
-    """
-)
 
 
 def entities(text: str, known: Mapping[str, str]) -> list[str]:
@@ -247,12 +231,8 @@ def entities(text: str, known: Mapping[str, str]) -> list[str]:
             if number is not None and 0 < int(number) < 65_536
         ]
     plain = _ADDRESS.sub(lambda match: " " * len(match[0]), text) if "://" in text else text
-    for match in _MENTION.finditer(plain) if known else ():
-        name = match[2].rstrip(".-")
-        ecosystem = known.get(plain_name(name))
-        is_ticked = bool(match[1]) and plain[match.end() : match.end() + 1] == "`"
-        if ecosystem and (is_ticked or (name == name.lower() and name not in _WORDS)):
-            shown = plain_name(name) if ecosystem == PIP else name
-            found.append((match.start(), f"{shown} ({ecosystem} package)"))
+    for start, name, ecosystem in named_packages(plain, known):
+        shown = plain_name(name) if ecosystem == PIP else name
+        found.append((start, f"{shown} ({ecosystem} package)"))
     ordered = dict.fromkeys(name for _, name in sorted(found, key=itemgetter(0)))
     return [name for name in ordered if len(name) <= NAME_CHARS_MAX][:ENTITIES_MAX]

@@ -34,7 +34,7 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.limits import TEXT_CHARS_MAX
 from yaadwatch.model.memories import HOT, NOT_GIVEN, Node, canonical_key, canonical_kind, tier_of
 from yaadwatch.repo import layout
-from yaadwatch.staleness import anchoring, file_state
+from yaadwatch.staleness import file_state
 from yaadwatch.staleness.worktree import WorkTree
 from yaadwatch.system import files
 from yaadwatch.text import privacy
@@ -388,7 +388,7 @@ def _misspelt_targets(
 ) -> Iterator[Missing]:
     listing = tree.listing()
     for command in islice((one for one in commands if one.only_target), 8):
-        paths = anchoring.build_files(command.tool, draft.folder, listing)
+        paths = targets.build_files(command.tool, draft.folder, listing)
         texts = {path: (tree.read(path) or b"").decode("utf-8", "replace") for path in paths}
         if any(targets.defines_target(*file, command.target) for file in texts.items()):
             continue

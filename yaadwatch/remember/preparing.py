@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bridges.instructing import is_strict
 from bridges.rules import Statement
-from yaadwatch.anchors import tree as anchors_tree
+from yaadwatch.anchors import facts
 from yaadwatch.anchors.definitions import last_part
 from yaadwatch.db import anchors, checks, edges, sessions
 from yaadwatch.db.files import Connection
@@ -319,9 +319,9 @@ def _with_changes(
 def _packages(tree: WorkTree) -> dict[str, str]:
     """Return the packages that a work tree's manifests list, plain name to ecosystem."""
     used: dict[str, str] = {}
-    for path in tree.listing().named_any(anchors_tree.NAMES)[:SYMBOL_FILES_MAX]:
+    for path in tree.listing().named_any(facts.PACKAGE_FILES)[:SYMBOL_FILES_MAX]:
         said = (tree.read(path) or b"").decode("utf-8", "replace")
-        used |= anchors_tree.packages(path.rpartition("/")[2], said)
+        used |= facts.packages(path.rpartition("/")[2], said)
     return used
 
 

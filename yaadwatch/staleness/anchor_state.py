@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from yaadwatch.anchors import definitions, literals, targets, values
+from yaadwatch.anchors import definitions, facts, literals, targets, values
 from yaadwatch.anchors.counts import is_distinctive
 from yaadwatch.anchors.definitions import State, last_part
 from yaadwatch.anchors.tree import Tree
@@ -32,6 +32,8 @@ FOLLOWED_MAX = 8
 """Files followed through the history one by one, where a comparison shows no renames."""
 WIDE = 25
 """Uses from which the current count decides: single uses of so common a name come and go."""
+CAME_MAX = 3
+"""Packages that came where one went and are named; of more, none says what took its place."""
 PARTS_MAX = 64
 """Files of a folder that are read for the content of the file that became it."""
 INCLUDED_MAX = 32
@@ -456,7 +458,31 @@ def _defining_target(anchor: Anchor, place: str, view: View) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def _see_declared(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    """Return whether any file of the project still declares a package or a tool."""
+    found = view.find(anchor.path)
+    if found is not None and found.blob == anchor.blob:
+        return Seen(place=anchor.path, same_bytes=True, span=Span.SAME)
+    every = file_state.declaring_files(view)
+    if not every or any(
+        facts.is_among(anchor.name, file_state.declared_in(view, path)) for path in every
+    ):
+        return Seen(place=anchor.path, span=Span.SAME)
+    is_tool = anchor.path.rpartition("/")[2] not in facts.PACKAGE_FILES
+    if is_tool and any(file_state.is_code(path) for path in view.using(anchor.name)):
+        return Seen(place=anchor.path, span=Span.SAME)
+    name = anchor.path.rpartition("/")[2]
+    then = (head.history.read_blob(anchor.blob) if anchor.blob else None) or b""
+    now = file_state.declared_in(view, anchor.path) if found is not None else frozenset()
+    new = sorted(now - facts.declared(name, then.decode("utf-8", "replace")))
+    came = ", ".join(new) if len(new) <= CAME_MAX else ""
+    place = anchor.path if found is not None else None
+    return Seen(place=place, span=Span.MISSING, instead=came)
+
+
 def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    if anchor.is_declared:
+        return _see_declared(anchor, view, head)
     text, seen = _text(anchor, view, head)
     if text is None:
         return seen
@@ -501,6 +527,9 @@ def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:
     if anchor.symbol.endswith(ASSIGNED):
         return inner_literals.assigned_literal(data, path, anchor.name)
     text = data.decode("utf-8", "replace")
+    if anchor.is_declared:
+        declares = anchor.name in facts.declared(path.rpartition("/")[2], text)
+        return anchor.fingerprint if declares else None
     if anchor.is_spot:
         is_there = literals.is_at_spot(anchor.symbol, anchor.fingerprint, text)
         return anchor.fingerprint if is_there else None
@@ -515,7 +544,12 @@ def value_holds(anchor: Anchor, now: str) -> bool:
     """Return whether the anchored value is still true where the file now says `now`."""
     if anchor.symbol == values.LINES:
         return values.lines_hold(int(anchor.fingerprint), int(now))
-    if anchor.symbol.endswith(ASSIGNED) or anchor.is_in_place or anchor.is_spot:
+    if (
+        anchor.symbol.endswith(ASSIGNED)
+        or anchor.is_in_place
+        or anchor.is_spot
+        or anchor.is_declared
+    ):
         return now.strip('"') == anchor.value.strip('"')
     return values.same_version(anchor.fingerprint, now)
 

@@ -5,16 +5,16 @@ the code, the target of a command, a value. A word that stands in too many files
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from yaadwatch.anchors import counts, literals, targets, values
+from yaadwatch.anchors import counts, facts, literals, targets, values
 from yaadwatch.anchors.counts import is_distinctive
 from yaadwatch.anchors.definitions import last_part
-from yaadwatch.anchors.mentions import Mentions, mentions
+from yaadwatch.anchors.mentions import Mentions, mentions, without
 from yaadwatch.anchors.tree import Tree
-from yaadwatch.model.anchors import ASSIGNED, HELD, STANDS, Anchor, Method
+from yaadwatch.model.anchors import ASSIGNED, DECLARED, HELD, STANDS, Anchor, Method
 from yaadwatch.model.limits import ANCHORS_PER_NODE_MAX
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
 from yaadwatch.staleness import file_state, inner_literals
@@ -44,6 +44,7 @@ class Maker:
         self._defined: dict[tuple[str, str, str], Anchor | None] = {}
         self._places: dict[tuple[str, str], tuple[Method, str, int] | None] = {}
         self._versions: list[str] | None = None
+        self._declaring: dict[str, list[str]] | None = None
 
     def search(self, words: list[str]) -> None:
         """Find the files that hold each word, without the text that yaadwatch writes."""
@@ -162,6 +163,15 @@ class Maker:
 
     def _version(self, path: str, thing: str) -> str | None:
         return values.version_in(path, self.text(path), thing)
+
+    def declaring(self) -> Mapping[str, Sequence[str]]:
+        """Return the files that declare each package and tool, nearest the top first."""
+        if self._declaring is None:
+            self._declaring = {}
+            for path in file_state.declaring_files(self.view):
+                for name in file_state.declared_in(self.view, path):
+                    self._declaring.setdefault(name, []).append(path)
+        return self._declaring
 
     def only_definer(self, symbol: str) -> str | None:
         """Return the one file that defines `symbol`; None for none or several."""
@@ -350,7 +360,7 @@ def _name(one: AnchorSearch, view: View) -> None:
     one.words = [
         word
         for word in dict.fromkeys(
-            (*parts, *_forms(one.spoken.words), *literals.words_with_versions(source.text))
+            (*parts, *_forms(one.spoken.words), *literals.said_of_servers(source.text))
         )
         if is_distinctive(word) and word not in stems
     ]
@@ -437,7 +447,7 @@ def _point(one: AnchorSearch, maker: Maker) -> None:
                 _add(one, maker.anchor(first, Method.GLOB, symbol=whole))
                 break
     for command in one.spoken.commands:
-        for path in build_files(command.tool, one.source.folder, view.listing()):
+        for path in targets.build_files(command.tool, one.source.folder, view.listing()):
             if targets.defines_target(path, maker.text(path), command.target):
                 _add(one, maker.anchor(path, Method.TARGET, symbol=command.target))
                 break
@@ -473,6 +483,7 @@ def _value(one: AnchorSearch, maker: Maker) -> None:
             _add(one, made)
     _value_in_words(one, maker)
     _held(one, maker)
+    _declared(one, maker)
     for stated in one.spoken.versions:
         path = maker.file_of_version(stated, one.source.folder)
         if path is not None:
@@ -508,6 +519,21 @@ def _held(one: AnchorSearch, maker: Maker) -> None:
             symbol = f"{symbol}{HELD}{held.value}"
             fingerprint = " ".join((held.value, *held.places))
             _add(one, maker.anchor(path, Method.VALUE, symbol=symbol, fingerprint=fingerprint))
+
+
+def _declared(one: AnchorSearch, maker: Maker) -> None:
+    """Anchor the packages and tools that a text names and the project declares."""
+    known = maker.declaring()
+    for name in dict.fromkeys(facts.named(without(one.source.text), known) if known else ()):
+        folder = one.source.folder
+        above = [path for path in known[name] if f"{folder}/".startswith(_folder_of(path))]
+        path = (above or known[name])[-1 if above else 0]
+        _add(one, maker.anchor(path, Method.VALUE, symbol=f"{name}{DECLARED}", fingerprint=name))
+
+
+def _folder_of(path: str) -> str:
+    folder = path.rpartition("/")[0]
+    return f"{folder}/" if folder else ""
 
 
 def _only_files(one: AnchorSearch, maker: Maker) -> list[str]:
@@ -576,17 +602,6 @@ def _is_taken(word: str, taken: Collection[str]) -> bool:
 
 def _plain(word: str) -> str:
     return word.lstrip("-").replace("-", "_")
-
-
-def build_files(tool: str, folder: str, tree: Tree) -> list[str]:
-    """Return the files that may define a tool's targets, nearest first."""
-    found: list[str] = []
-    for name in targets.PLACES.get(tool, ()):
-        base = name.rpartition("/")[2]
-        every = [path for path in tree.named(base) if path == name or path.endswith("/" + name)]
-        near = [path for path in (f"{folder}/{name}", name) if tree.has_file(path)]
-        found += [path for path in (*near, *every) if path not in found]
-    return found[:SYMBOL_FILES_MAX]
 
 
 def _add(one: AnchorSearch, made: Anchor | None) -> None:

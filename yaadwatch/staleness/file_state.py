@@ -4,7 +4,7 @@ import hashlib
 import re
 from dataclasses import replace
 
-from yaadwatch.anchors import definitions
+from yaadwatch.anchors import definitions, facts
 from yaadwatch.anchors.definitions import State, language_of
 from yaadwatch.anchors.naming import parts_of
 from yaadwatch.model.anchors import Anchor, Method
@@ -25,6 +25,10 @@ _NO_CODE = re.compile(
     r"(?i)(?:^|/)(?:licen[cs]e|copying|notice|authors|changelog|changes|codeowners)[^/]*$"
     r"|(?:lock|\.lock\.json|-lock\.json|-lock\.yaml|\.sum|\.jsonl|\.snap|\.svg|\.map|\.ipynb|\.min\.js)$"
 )
+_NO_PROJECT = re.compile(
+    r"(?i)(?:^|/)(?:node_modules|vendor|third_party|fixtures?|testdata|examples?|templates?)/"
+)
+"""Folders whose manifests say nothing of the project."""
 _PATHS_KEPT_MAX = 16_384
 """Each word of a text is searched in the same files, so the answers repeat a thousand times."""
 _DEFINES = (
@@ -98,6 +102,23 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
         if definition.state is not State.BROKEN:
             return None
     return (Method.LINES, by_lines.fingerprint, by_lines.line) if by_lines.line else None
+
+
+def declaring_files(view: View) -> list[str]:
+    """Return the files that declare packages and tools, nearest the top first; [] for too many."""
+    found = [
+        path for path in view.listing().named_any(facts.DECLARING) if not _NO_PROJECT.search(path)
+    ]
+    found.sort(key=lambda path: (path.count("/"), path))
+    return found if len(found) <= WORD_FILES_MAX else []
+
+
+def declared_in(view: View, path: str) -> frozenset[str]:
+    """Return what a file of `declaring_files` declares."""
+    name = path.rpartition("/")[2]
+    needs_text = facts.needs_text(name)
+    text = (view.read(path) or b"").decode("utf-8", "replace") if needs_text else ""
+    return facts.declared(name, text)
 
 
 def why_untold(view: View, path: str, symbol: str) -> str:

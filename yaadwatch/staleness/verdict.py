@@ -236,6 +236,10 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
         return _still_there(anchor, seen)
     if seen.elsewhere:
         return AnchorVerdict(anchor, Verdict.TOUCHED)
+    if anchor.is_declared:
+        came = f"; {seen.instead} came where it was" if seen.instead else ""
+        reason = f"the project does not declare {name} any more{came}"
+        return AnchorVerdict(anchor, Verdict.GONE, reason)
     if anchor.method is Method.VALUE and seen.place is None:
         reason = f"{path} is gone, and {name} with it"
         return AnchorVerdict(anchor, Verdict.GONE, reason, likely=seen.likely)
@@ -345,7 +349,7 @@ def features(observations: Sequence[AnchorVerdict]) -> dict[str, float]:
 def _is_silent(observed: AnchorVerdict) -> bool:
     """Return whether a number in a definition still holds; the definition is counted instead."""
     anchor = observed.anchor
-    is_inside = anchor.is_held or anchor.is_in_place or anchor.is_spot
+    is_inside = anchor.is_held or anchor.is_in_place or anchor.is_spot or anchor.is_declared
     return is_inside and observed.verdict not in STALE_VERDICTS
 
 

@@ -55,7 +55,7 @@ KEPT_ELSEWHERE = {
 
 
 HOLDING = {
-    "yaadwatch.anchors.tree.packages",
+    "yaadwatch.anchors.facts.packages",
     "yaadwatch.anchors.parsing._kept",
     "yaadwatch.workspace.agent_files.parsed",
     "patterns",

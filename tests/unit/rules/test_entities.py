@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from yaadwatch.anchors.tree import NAMES, packages
+from yaadwatch.anchors.facts import PACKAGE_FILES, packages
 from yaadwatch.remember.classify import ENTITIES_MAX, NAME_CHARS_MAX, entities
 
 USED = {
@@ -119,13 +119,15 @@ def test_a_project_says_what_it_uses(name, text, used):
     assert packages(name, text) == used
 
 
-@given(st.sampled_from(NAMES), st.text() | st.sampled_from(("[]", '"x"', "{}", "[" * 9_999)))
+@given(
+    st.sampled_from(PACKAGE_FILES), st.text() | st.sampled_from(("[]", '"x"', "{}", "[" * 9_999))
+)
 def test_what_cannot_be_read_says_nothing(name, text):
     assert all(packages(name, text).values())
 
 
 @pytest.mark.parametrize("text", ['{"dependencies": []}', "dependencies = 3", "[project]\nx = 1"])
 def test_what_has_another_shape_says_nothing(text):
-    assert {name: packages(name, text) for name in NAMES if name != "requirements.txt"} == {
-        name: {} for name in NAMES if name != "requirements.txt"
+    assert {name: packages(name, text) for name in PACKAGE_FILES if "requirements" not in name} == {
+        name: {} for name in PACKAGE_FILES if "requirements" not in name
     }

@@ -1,0 +1,159 @@
+"""A statement that names what the project declares is flagged when no file declares it any more."""
+
+import json
+
+import pytest
+
+from yaadwatch.staleness import stale
+
+
+def manifest(**fields):
+    return json.dumps(fields, indent=1)
+
+
+def rows(repo):
+    return [row for row in stale.stale(repo.home, repo.call, all=True)["stale"] if row["level"]]
+
+
+def changed(repo, before, said, after, gone=()):
+    """Return the flags after a commit that writes `after` and deletes `gone`."""
+    repo.commit("before", before)
+    repo.remember(said)
+    if gone:
+        repo.git("rm", "-q", *gone)
+    repo.commit("the change", after)
+    return rows(repo)
+
+
+JEST = {"package.json": manifest(devDependencies={"vitest": "1"}, dependencies={"zod": "3"})}
+GONE = [
+    (
+        JEST,
+        "Tests run with vitest.",
+        {"package.json": manifest(devDependencies={"jest": "29"})},
+        (),
+    ),
+    (
+        JEST,
+        "We validate input with Zod",
+        {"package.json": manifest(dependencies={"valibot": "1"})},
+        (),
+    ),
+    (
+        {"pnpm-lock.yaml": "x: 1\n", "package.json": manifest(packageManager="pnpm@9")},
+        "We use pnpm, not npm",
+        {"bun.lock": "{}\n", "package.json": manifest(packageManager="bun@1")},
+        ("pnpm-lock.yaml",),
+    ),
+    (
+        {"pyproject.toml": '[project]\nname = "x"\ndependencies = ["Django>=4"]\n'},
+        "The admin pages are plain Django",
+        {"pyproject.toml": '[project]\nname = "x"\ndependencies = ["fastapi"]\n'},
+        (),
+    ),
+    ({"poetry.lock": "\n"}, "Install with Poetry", {"uv.lock": "\n"}, ("poetry.lock",)),
+    (
+        {"Gemfile": 'gem "sidekiq"\ngem "rails"\n'},
+        "Jobs run in Sidekiq",
+        {"Gemfile": 'gem "solid_queue"\ngem "rails"\n'},
+        (),
+    ),
+    (
+        {"composer.json": '{"require": {"guzzlehttp/guzzle": "^7"}}'},
+        "Calls go through `guzzlehttp/guzzle`",
+        {"composer.json": '{"require": {"symfony/http-client": "^7"}}'},
+        (),
+    ),
+    (
+        {"build.gradle.kts": 'implementation("com.squareup.okhttp3:okhttp:4.12.0")\n'},
+        "Requests are made with okhttp",
+        {"build.gradle.kts": 'implementation("io.ktor:ktor-client-core:2.3.0")\n'},
+        (),
+    ),
+    (
+        {"Cargo.toml": '[package]\nname = "x"\n[dependencies]\nreqwest = "0.12"\n'},
+        "HTTP is done with reqwest",
+        {"Cargo.toml": '[package]\nname = "x"\n[dependencies]\nureq = "3"\n'},
+        (),
+    ),
+    (
+        {"pubspec.yaml": "dependencies:\n  riverpod: ^2.0.0\n"},
+        "State is in riverpod providers",
+        {"pubspec.yaml": "dependencies:\n  bloc: ^8.0.0\n"},
+        (),
+    ),
+    (
+        {"mix.exs": '[{:cowboy, "~> 2.0"}]\n'},
+        "The server is cowboy",
+        {"mix.exs": '[{:bandit, "~> 1.0"}]\n'},
+        (),
+    ),
+    (
+        {"server.ts": 'app.get("/api/v1/users", f)\n'},
+        "Users are at `GET /api/v1/users`",
+        {"server.ts": 'app.get("/api/v2/users", f)\n'},
+        (),
+    ),
+    (
+        {"package.json": manifest(scripts={"dev": "vite --port 5173"})},
+        "The dev server is at port 5173",
+        {"package.json": manifest(scripts={"dev": "vite --port 8080"})},
+        (),
+    ),
+    (
+        {"compose.yaml": "services:\n  db:\n    image: postgres:15\n"},
+        "The database is Postgres 15",
+        {"compose.yaml": "services:\n  db:\n    image: postgres:17\n"},
+        (),
+    ),
+    ({".nvmrc": "20\n"}, "Node.js (20) is needed", {".nvmrc": "22\n"}, ()),
+]
+
+
+@pytest.mark.parametrize(("before", "said", "after", "gone"), GONE, ids=[one[1] for one in GONE])
+def test_what_is_declared_nowhere_any_more_is_flagged(repo, before, said, after, gone):
+    (row,) = changed(repo, before, said, after, gone)
+
+    assert row["level"] == "warn"
+    assert row["evidence"][0]["commit"]["subject"] == "the change"
+
+
+KEPT = [
+    # Versions, order, other packages and scripts say nothing of it.
+    (
+        {"package.json": manifest(dependencies={"pino": "9", "zod": "4"}, scripts={"a": "b"})},
+        "We use zod",
+    ),
+    # Another package of the repository still declares it, or one of its family.
+    (
+        {"package.json": manifest(), "web/package.json": manifest(dependencies={"zod": "3"})},
+        "We use zod",
+    ),
+    ({"package.json": manifest(dependencies={"@zod/mini": "1"})}, "We use zod"),
+    # A broken manifest says nothing, and a word of every day names no package.
+    ({"package.json": manifest()}, "We never use zod here"),
+    ({"package.json": manifest()}, "Each chunk has a date"),
+]
+
+
+@pytest.mark.parametrize(("after", "said"), KEPT)
+def test_what_is_still_declared_or_not_meant_is_not(repo, after, said):
+    before = {"package.json": manifest(dependencies={"zod": "3", "date": "1"})}
+
+    assert [row["reason"] for row in changed(repo, before, said, after)] == []
+
+
+def test_a_reason_names_what_came_in_its_place(repo):
+    after = {"package.json": manifest(devDependencies={"jest": "29"}, dependencies={"zod": "3"})}
+
+    (row,) = changed(repo, JEST, "Tests run with vitest.", after)
+
+    assert row["reason"] == "the project does not declare vitest any more; jest came where it was"
+
+
+def test_the_flag_goes_when_it_is_declared_again(repo):
+    assert changed(repo, JEST, "Tests run with vitest.", {"package.json": manifest()})
+
+    repo.commit("back", JEST)
+
+    assert rows(repo) == []
