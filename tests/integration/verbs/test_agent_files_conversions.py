@@ -22,13 +22,6 @@ def tree(world):
     return tree
 
 
-def settle(tree):
-    for _ in range(4):
-        if not tree.sync().changed:
-            return
-    raise AssertionError("the files do not settle")
-
-
 def filtered(tree):
     program = tree.world.folder / "rot.sh"
     program.write_text(f"#!/bin/sh\necho run >> {tree.world.folder}/ran\ntr a-zA-Z n-za-mN-ZA-M\n")
@@ -61,19 +54,19 @@ def test_a_checkout_of_a_converted_file_deletes_no_rule(tree, how, mode):
     prepare(tree)
     tree.commit("rules", {"CLAUDE.md": text})
     tree.add(mode=mode)
-    settle(tree)
+    tree.sync_until_quiet()
     tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace("# Rules\n", f"# Rules\n\n- {RULE}\n"))
-    settle(tree)
+    tree.sync_until_quiet()
     tree.commit("yarn")
-    settle(tree)
+    tree.sync_until_quiet()
     before = set(tree.memories())
     assert RULE in before
 
     tree.git("checkout", "-q", "HEAD~1")
-    settle(tree)
+    tree.sync_until_quiet()
     assert set(tree.memories()) == before
     tree.git("checkout", "-q", "main")
-    settle(tree)
+    tree.sync_until_quiet()
 
     assert set(tree.memories()) == before
     assert tree.rows()["CLAUDE.md"].state == "synced"
@@ -87,9 +80,9 @@ def test_no_filter_is_run_and_no_block_is_written_into_a_filtered_file(tree):
     tree.remember(RULE, kind="convention")
     before = runs(tree)
 
-    settle(tree)
+    tree.sync_until_quiet()
     tree.write("CLAUDE.md", CLAUDE + "- Never push on Fridays\n")
-    settle(tree)
+    tree.sync_until_quiet()
 
     assert runs(tree) == before
     assert tree.read("CLAUDE.md") == CLAUDE + "- Never push on Fridays\n"
@@ -103,19 +96,19 @@ def test_a_block_in_a_file_that_git_filters_since_is_left_alone(tree, change):
     tree.commit("rules")
     tree.add(mode="inline")
     tree.remember(RULE, kind="convention")
-    settle(tree)
+    tree.sync_until_quiet()
     tree.commit("blocks", {".gitattributes": "CLAUDE.md filter=loud\n"})
-    settle(tree)
+    tree.sync_until_quiet()
 
     (tree.path / "CLAUDE.md").unlink()
     tree.git("checkout", "-q", "CLAUDE.md")
-    settle(tree)
+    tree.sync_until_quiet()
     if change == "edit":
         tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace("YARN", "our YARN"))
     elif change == "rule":
         tree.remember("Never push on Fridays", kind="convention")
     before = tree.read("CLAUDE.md")
-    settle(tree)
+    tree.sync_until_quiet()
 
     assert "YARN" in before
     assert tree.read("CLAUDE.md") == before
@@ -127,11 +120,11 @@ def test_a_deletion_by_hand_still_counts_in_a_filtered_file(tree):
     filtered(tree)
     tree.commit("rules", {"CLAUDE.md": CLAUDE + f"- {RULE}\n"})
     tree.add()
-    settle(tree)
+    tree.sync_until_quiet()
     time.sleep(0.02)
 
     tree.write("CLAUDE.md", CLAUDE)
-    settle(tree)
+    tree.sync_until_quiet()
 
     assert RULE not in tree.memories()
 
@@ -144,7 +137,7 @@ class TestLeftOut:
         tree.write("CLAUDE.md", CLAUDE + f"- {RULE}\n- Keep functions short\n- Never log tokens\n")
         tree.commit("rules")
         tree.add()
-        settle(tree)
+        tree.sync_until_quiet()
 
     def drop(self, tree, how):
         if how == "sparse":
@@ -170,7 +163,7 @@ class TestLeftOut:
     def test_nothing_is_deleted_and_all_is_back_with_the_file(self, tree, how):
         before = set(tree.memories())
         self.drop(tree, how)
-        settle(tree)
+        tree.sync_until_quiet()
 
         row = tree.rows()["CLAUDE.md"]
         assert row.state == "absent"
@@ -179,13 +172,13 @@ class TestLeftOut:
         assert set(tree.memories()) == before
 
         self.take_back(tree, how)
-        settle(tree)
+        tree.sync_until_quiet()
         assert set(tree.memories()) == before
         assert tree.rows()["CLAUDE.md"].state == "synced"
 
     def test_another_case_by_hand_is_named(self, tree):
         (tree.path / "CLAUDE.md").rename(tree.path / "claude.md")
-        settle(tree)
+        tree.sync_until_quiet()
 
         row = tree.rows()["CLAUDE.md"]
         assert row.state == "paused"
@@ -196,14 +189,14 @@ class TestLeftOut:
 class TestReplaced:
     def test_a_file_that_becomes_a_link_loses_no_rule(self, tree):
         tree.add(mode="inline")
-        settle(tree)
+        tree.sync_until_quiet()
         tree.write("AGENTS.md", f"# For agents\n\n- {RULE}\n")
-        settle(tree)
+        tree.sync_until_quiet()
         assert RULE in tree.read("CLAUDE.md")
 
         (tree.path / "AGENTS.md").unlink()
         (tree.path / "AGENTS.md").symlink_to("CLAUDE.md")
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert RULE in tree.read("CLAUDE.md")
         assert RULE in tree.memories()
@@ -246,7 +239,7 @@ class TestPointerOfLfs:
         tree.commit("lfs", {"CLAUDE.md": pointer(CLAUDE.encode())})
         tree.add(mode="inline")
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert tree.memories() == ["Be brief", RULE]
         assert states(tree)["CLAUDE.md"] == ("paused", POINTER)
@@ -256,22 +249,22 @@ class TestPointerOfLfs:
         tree.commit("rules")
         tree.add(mode="inline")
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         tree.commit("block")
-        settle(tree)
+        tree.sync_until_quiet()
         before, content = tree.memories(), tree.read("CLAUDE.md")
 
         tree.write("CLAUDE.md", pointer(content.encode()))
-        settle(tree)
+        tree.sync_until_quiet()
         tree.remember("Never push on Friday", kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert tree.memories() == sorted([*before, "Never push on Friday"])
         assert tree.read("CLAUDE.md") == pointer(content.encode())
         assert states(tree)["CLAUDE.md"] == ("paused", POINTER)
         assert RULE in tree.read(".claude/rules/yaad.md")
         tree.write("CLAUDE.md", content)
-        settle(tree)
+        tree.sync_until_quiet()
         assert states(tree)["CLAUDE.md"][0] == "synced"
         assert "Never push on Friday" in tree.read("CLAUDE.md")
         assert not (tree.path / ".claude/rules/yaad.md").exists()
@@ -282,12 +275,12 @@ def test_block_that_git_overlooks_is_named_where_it_differs(tree, flag):
     tree.commit("rules")
     tree.add(mode="inline")
     tree.remember("Never push on Friday", kind="convention")
-    settle(tree)
+    tree.sync_until_quiet()
     tree.commit("block")
-    settle(tree)
+    tree.sync_until_quiet()
     tree.git("update-index", f"--{flag}", "CLAUDE.md")
     tree.remember(RULE, kind="convention")
-    settle(tree)
+    tree.sync_until_quiet()
 
     state, reason = states(tree)["CLAUDE.md"]
 
@@ -295,5 +288,5 @@ def test_block_that_git_overlooks_is_named_where_it_differs(tree, flag):
     assert reason.endswith("a pull or checkout that changes the file is refused")
     tree.git("update-index", f"--no-{flag}", "CLAUDE.md")
     tree.commit("both")
-    settle(tree)
+    tree.sync_until_quiet()
     assert states(tree)["CLAUDE.md"] == ("synced", None)

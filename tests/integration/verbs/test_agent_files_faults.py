@@ -69,13 +69,6 @@ def rules_of(tree, path):
     return [line[2:] for line in inner.splitlines() if line.startswith("- ")]
 
 
-def sync_until_quiet(tree):
-    for _ in range(5):
-        if not tree.sync().changed:
-            return
-    raise AssertionError("the files do not settle")
-
-
 @pytest.mark.parametrize(
     ("beat", "edit"), list(zip(BEATS, cycle(["new", "changed", "deleted"]), strict=False))
 )
@@ -83,7 +76,7 @@ def test_a_sync_that_was_killed_between_any_two_beats_is_made_up_for(tree, beat,
     """Nothing is lost, nothing is made twice, and no file of ours is left behind."""
     tree.remember(RULE, kind="convention")
     tree.remember("Never log tokens", kind="convention")
-    sync_until_quiet(tree)
+    tree.sync_until_quiet()
     claude = tree.read("CLAUDE.md")
     match edit:
         case "new":
@@ -96,7 +89,7 @@ def test_a_sync_that_was_killed_between_any_two_beats_is_made_up_for(tree, beat,
 
     assert killed_at(tree.world.folder, beat) == -signal.SIGKILL
     tree.world.reopen()
-    sync_until_quiet(tree)
+    tree.sync_until_quiet()
 
     wanted = {
         "new": [RULE, "Use httpx", "Never log tokens"],
@@ -121,7 +114,7 @@ def test_lines_that_come_through_an_open_descriptor_are_not_lost(tree):
 
     done = tree.sync()
     assert done.watching
-    sync_until_quiet(tree)
+    tree.sync_until_quiet()
 
     assert tree.read("CLAUDE.md").count("- Never push on Fridays\n") == 1
     assert "Never push on Fridays" in tree.memories()
@@ -137,7 +130,7 @@ def test_late_lines_that_the_file_has_by_now_are_not_said_twice(tree):
     with (tree.path / "CLAUDE.md").open("ab") as other:
         other.write(b"- Never push on Fridays\n")
 
-    sync_until_quiet(tree)
+    tree.sync_until_quiet()
 
     assert tree.read("CLAUDE.md").count("- Never push on Fridays\n") == 1
 
@@ -190,7 +183,7 @@ def test_a_full_disk_leaves_every_file_as_it_was_and_is_made_up_for(world, tmp_p
         assert tree.read("CLAUDE.md") == CLAUDE
         assert list(tree.path.glob(".*.yaad")) == []
         filler.unlink()
-        sync_until_quiet(tree)
+        tree.sync_until_quiet()
         assert rules_of(tree, "CLAUDE.md") == [RULE]
     finally:
         world.home.stores.close()

@@ -34,15 +34,7 @@ def start(tree):
     tree.add(mode="inline")
     tree.sync()
     tree.remember(RULE, kind="convention")
-    return settle(tree)
-
-
-def settle(tree):
-    for _ in range(5):
-        done = tree.sync()
-        if not done.changed:
-            return done
-    raise AssertionError("the files do not settle")
+    return tree.sync_until_quiet()
 
 
 def has_block(tree, path):
@@ -68,7 +60,7 @@ def paused_events(tree):
 def is_left_alone(tree, why, path="CLAUDE.md", state="paused"):
     """Assert that a file is not dealt with, that it is said why and once, and the other one is."""
     before = paused_events(tree)
-    settle(tree)
+    tree.sync_until_quiet()
     row = listed(tree)[path]
     assert (row["state"], why in row["reason"]) == (state, True), row
     assert row["reason"].count(why) == 1
@@ -104,7 +96,7 @@ def test_what_cannot_be_read_safely_is_left_alone(tree, what):
     is_left_alone(tree, REASONS[what])
     assert (tree.path / "CLAUDE.md").read_bytes() == LEFT_ALONE[what]
     tree.write("CLAUDE.md", CLAUDE)
-    settle(tree)
+    tree.sync_until_quiet()
     assert has_block(tree, "CLAUDE.md")
     assert listed(tree)["CLAUDE.md"]["reason"] is None
 
@@ -158,7 +150,7 @@ class TestNotOurs:
         is_left_alone(tree, "read-only")
         assert tree.read("CLAUDE.md") == CLAUDE
         (tree.path / "CLAUDE.md").chmod(0o644)
-        settle(tree)
+        tree.sync_until_quiet()
         assert has_block(tree, "CLAUDE.md")
 
     def test_what_is_typed_into_a_read_only_file_is_a_rule_for_the_others(self, tree):
@@ -170,7 +162,7 @@ class TestNotOurs:
         (tree.path / "CLAUDE.md").chmod(0o644)
         tree.write("CLAUDE.md", CLAUDE + "- Never push on Fridays\n")
         (tree.path / "CLAUDE.md").chmod(0o444)
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert "- Never push on Fridays\n" in tree.read("AGENTS.md")
 
@@ -206,7 +198,7 @@ class TestNotOurs:
         is_left_alone(tree, "2 names")
         assert tree.read("second.md") == CLAUDE
         (tree.path / "second.md").unlink()
-        settle(tree)
+        tree.sync_until_quiet()
         assert has_block(tree, "CLAUDE.md")
 
     def test_claude_and_agents_as_two_names_of_one_file(self, tree):
@@ -234,7 +226,7 @@ class TestNotOurs:
             assert tree.read("CLAUDE.md") == CLAUDE
         finally:
             subprocess.run(["chattr", "-i", tree.path / "CLAUDE.md"], check=True)
-        settle(tree)
+        tree.sync_until_quiet()
         assert has_block(tree, "CLAUDE.md")
 
 
@@ -437,7 +429,7 @@ class TestDisks:
                 assert rows[name]["state"] == "pending"
                 assert "Read-only file system" in rows[name]["reason"]
             tree.world.reopen()
-        settle(tree)
+        tree.sync_until_quiet()
         assert has_block(tree, "CLAUDE.md")
 
     @pytest.mark.parametrize("kind", CASELESS)
@@ -476,7 +468,7 @@ def story_of_a_caseless_disk(tree):
     tree.commit("rules")
     tree.add()
     tree.remember(RULE, kind="convention")
-    settle(tree)
+    tree.sync_until_quiet()
 
     # Both are tracked, so neither gets a block by itself.
     modes = {name: row["mode"] for name, row in listed(tree).items()}
@@ -485,7 +477,7 @@ def story_of_a_caseless_disk(tree):
     assert tree.git("status", "--porcelain") == ""
 
     files.files_adopt(tree.home, tree.call)
-    settle(tree)
+    tree.sync_until_quiet()
     assert has_block(tree, "claude.md")
     assert has_block(tree, "agents.md")
     assert tree.git("status", "--porcelain", "-uno").split() == ["M", "agents.md", "M", "claude.md"]

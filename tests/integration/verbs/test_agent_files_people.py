@@ -35,13 +35,6 @@ def rules_of(tree, path):
     return [line[2:] for line in inner.splitlines() if line.startswith("- ")]
 
 
-def settle(tree):
-    for _ in range(4):
-        if not tree.sync().changed:
-            return
-    raise AssertionError("the files do not settle")
-
-
 def type_inside(tree, path, line):
     tree.write(path, tree.read(path).replace("<!-- yaad:end", f"- {line}\n<!-- yaad:end"))
 
@@ -57,11 +50,11 @@ class TestWordsOfAnAgent:
     def test_typed_into_a_block_it_stays_and_reaches_the_siblings(self, tree):
         said_by_an_agent(tree, OTHER)
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         assert rules_of(tree, "AGENTS.md") == [RULE]
 
         type_inside(tree, "AGENTS.md", OTHER)
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert rules_of(tree, "AGENTS.md") == [RULE, OTHER]
         assert set(rules_of(tree, "CLAUDE.md")) == {RULE, OTHER}
@@ -69,10 +62,10 @@ class TestWordsOfAnAgent:
     def test_a_rule_edited_to_its_words_becomes_it(self, tree):
         agents = said_by_an_agent(tree, "Always use jose for all tokens")
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
 
         tree.write("CLAUDE.md", tree.read("CLAUDE.md").replace(RULE, f"{RULE[:15]} for all tokens"))
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert rules_of(tree, "CLAUDE.md") == ["Always use jose for all tokens"]
         assert rules_of(tree, "AGENTS.md") == ["Always use jose for all tokens"]
@@ -81,7 +74,7 @@ class TestWordsOfAnAgent:
     def test_typed_outside_it_reaches_the_siblings(self, tree):
         said_by_an_agent(tree, OTHER)
         tree.write("CLAUDE.md", CLAUDE + f"- {OTHER}\n")
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert rules_of(tree, "AGENTS.md") == [OTHER]
 
@@ -92,36 +85,36 @@ class TestTakenBack:
     @pytest.fixture(autouse=True)
     def committed(self, tree):
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         tree.commit("with a block")
-        settle(tree)
+        tree.sync_until_quiet()
         time.sleep(0.02)  # so that the index, which git has just written, is older than the edits
 
     def test_a_changed_line_is_changed_back(self, tree):
         before = tree.read("CLAUDE.md")
         tree.write("CLAUDE.md", before.replace(RULE, RULE + " and cookies"))
-        settle(tree)
+        tree.sync_until_quiet()
         tree.write("CLAUDE.md", before)
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert rules_of(tree, "CLAUDE.md") == rules_of(tree, "AGENTS.md") == [RULE]
 
     def test_a_deleted_line_stays_away(self, tree):
         before = tree.read("CLAUDE.md")
         tree.remember(OTHER, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         tree.write("CLAUDE.md", before)
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert rules_of(tree, "CLAUDE.md") == rules_of(tree, "AGENTS.md") == [RULE]
 
     def test_a_typed_bullet_is_archived(self, tree):
         before = tree.read("CLAUDE.md")
         tree.write("CLAUDE.md", before.replace("Go files\n", f"Go files\n- {OTHER}\n"))
-        settle(tree)
+        tree.sync_until_quiet()
         assert OTHER in rules_of(tree, "AGENTS.md")
         tree.write("CLAUDE.md", before)
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert rules_of(tree, "AGENTS.md") == [RULE]
         assert OTHER not in tree.memories()
@@ -136,21 +129,21 @@ class TestModes:
         tree.commit("rules", {"CLAUDE.md": CLAUDE})
         tree.add(mode="private")
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         assert (tree.path / FIRST).exists()
 
         if how == "add":
             tree.add(mode="inline")
         else:
             files.files_adopt(tree.home, tree.call)
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert rules_of(tree, "CLAUDE.md") == [RULE]
         assert not (tree.path / ".claude").exists()
 
     def test_what_was_typed_last_is_read_before_the_block_goes(self, tree):
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         type_inside(tree, "CLAUDE.md", OTHER)
 
         files.files_release(tree.home, tree.call, path="CLAUDE.md")
@@ -160,7 +153,7 @@ class TestModes:
 
     def test_a_release_while_git_is_at_work_writes_nothing(self, tree):
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         before = tree.read("CLAUDE.md")
         (tree.path / ".git" / "rebase-merge").mkdir()
 
@@ -175,10 +168,10 @@ class TestOneFileStopsNoOther:
 
     def test_a_line_that_is_too_long_is_carried_and_is_no_rule(self, tree):
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         type_inside(tree, "CLAUDE.md", "x" * 70_000)
         tree.write("AGENTS.md", tree.read("AGENTS.md").replace("brief\n", f"brief\n- {OTHER}\n"))
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert "x" * 70_000 in tree.read("CLAUDE.md")
         assert OTHER in tree.memories()
@@ -186,12 +179,12 @@ class TestOneFileStopsNoOther:
 
     def test_a_file_that_becomes_a_stub_while_it_is_synced_is_no_fault(self, tree):
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         tree.write("CLAUDE.md", "@AGENTS.md\n")
-        settle(tree)
+        tree.sync_until_quiet()
         assert tree.read("CLAUDE.md") == "@AGENTS.md\n"
         tree.write("CLAUDE.md", "@AGENTS.md\n\n- Something else now\n")
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert "Something else now" in tree.memories()
 
@@ -202,7 +195,7 @@ class TestOneFileStopsNoOther:
         tree.add(mode="inline")
         tree.sync()
         tree.write("CLAUDE.md", CLAUDE)
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert "Use tabs in Go files" in tree.memories()
         assert tree.read("AGENTS.md") == AGENTS
@@ -217,21 +210,21 @@ class TestOneFileStopsNoOther:
 
         assert tree.sync().waiting
         monkeypatch.undo()
-        settle(tree)
+        tree.sync_until_quiet()
         assert rules_of(tree, "CLAUDE.md") == [RULE]
 
 
 class TestBranches:
     def test_a_rule_said_by_hand_holds_on_every_branch(self, tree):
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         tree.commit("a block")
-        settle(tree)
+        tree.sync_until_quiet()
         tree.git("checkout", "-q", "-b", "more")
         tree.commit("more", {"CLAUDE.md": CLAUDE + f"- {RULE}\n"})
-        settle(tree)
+        tree.sync_until_quiet()
         tree.git("checkout", "-q", "-f", "main")
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert rules_of(tree, "AGENTS.md") == [RULE]
         found = recall.recall(tree.home, tree.call, query="jose tokens")["results"]
@@ -239,7 +232,7 @@ class TestBranches:
 
     def test_what_a_stash_put_away_can_be_popped(self, tree):
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         before = tree.read("CLAUDE.md")
 
         tree.git("stash")
@@ -248,14 +241,14 @@ class TestBranches:
         row = tree.rows()["CLAUDE.md"]
         assert (row.state, "stash" in row.reason) == ("pending", True)
         tree.git("stash", "pop")
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert tree.read("CLAUDE.md") == before
         assert tree.rows()["CLAUDE.md"].state == "synced"
 
     def test_what_a_removed_work_tree_said_is_said_no_more(self, tree):
         tree.commit("more", {"CLAUDE.md": CLAUDE + f"- {OTHER}\n"})
-        settle(tree)
+        tree.sync_until_quiet()
         tree.git("worktree", "add", "-q", "../linked", "-b", "linked")
         linked = tree.world.tree("linked")
         linked.add()
@@ -264,7 +257,7 @@ class TestBranches:
 
         time.sleep(0.02)
         tree.write("CLAUDE.md", CLAUDE)
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert OTHER not in tree.memories()
 
@@ -292,12 +285,12 @@ class TestNames:
         tree.commit("rules")
         tree.add(mode="inline")
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         assert rules_of(tree, "docs/rules.md") == [RULE]
 
         (tree.path / "CLAUDE.md").unlink()
         tree.write("CLAUDE.md", "# New\n")
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert tree.read("docs/rules.md") == CLAUDE
         assert rules_of(tree, "CLAUDE.md") == [RULE]
@@ -305,9 +298,9 @@ class TestNames:
     def test_what_moved_to_another_name_can_be_deleted_there(self, tree):
         os.replace(tree.path / "CLAUDE.md", tree.path / "AGENTS.md")
         (tree.path / "CLAUDE.md").symlink_to("AGENTS.md")
-        settle(tree)
+        tree.sync_until_quiet()
         tree.write("AGENTS.md", "# Rules\n\n- Something else\n")
-        settle(tree)
+        tree.sync_until_quiet()
 
         assert "Use tabs in Go files" not in tree.memories()
 
@@ -322,7 +315,7 @@ class TestNames:
 class TestRemove:
     def test_a_file_that_is_text_no_more_stops_it(self, tree):
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         bad = b"\xff\xfe latin\n" + (tree.path / "CLAUDE.md").read_bytes()
         tree.write("CLAUDE.md", bad)
 
@@ -334,7 +327,7 @@ class TestRemove:
 
     def test_a_file_that_grew_beyond_what_is_read_is_emptied_of_our_block(self, tree):
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         much = "x" * 300_000 + "\n"
         tree.write("CLAUDE.md", much + tree.read("CLAUDE.md"))
 
@@ -347,7 +340,7 @@ class TestRemove:
         (tree.path / ".claude").mkdir()
         tree.add(mode="private")
         tree.remember(RULE, kind="convention")
-        settle(tree)
+        tree.sync_until_quiet()
         assert (tree.path / FIRST).exists()
 
         tree.remove()
@@ -360,7 +353,7 @@ def test_two_people_at_work_are_not_taken_for_a_fight(tree):
         path = ("CLAUDE.md", "AGENTS.md")[number % 2]
         text = tree.read(path)
         tree.write(path, text.replace("\n\n- ", f"\n\n- Never do thing {number}\n- ", 1))
-        settle(tree)
+        tree.sync_until_quiet()
 
     assert {row.state for row in tree.rows().values()} <= {"synced", "absent"}
 
@@ -369,13 +362,13 @@ def test_an_edited_rule_outlives_the_old_words_elsewhere(tree):
     """A rule that one file says by itself is edited in another one's block; then the old goes."""
     files.files_adopt(tree.home, tree.call, path="CLAUDE.md", mode="read")
     tree.write("CLAUDE.md", CLAUDE + f"- {RULE}\n")
-    settle(tree)
+    tree.sync_until_quiet()
     assert rules_of(tree, "AGENTS.md") == [RULE]
     tree.write("AGENTS.md", tree.read("AGENTS.md").replace(RULE, RULE + " and cookies"))
-    settle(tree)
+    tree.sync_until_quiet()
 
     tree.write("CLAUDE.md", CLAUDE)
-    settle(tree)
+    tree.sync_until_quiet()
 
     assert rules_of(tree, "AGENTS.md") == [RULE + " and cookies"]
     assert RULE + " and cookies" in tree.memories()

@@ -28,13 +28,6 @@ def rules_of(tree, path):
     return [line[2:] for line in inner.splitlines() if line.startswith("- ")]
 
 
-def sync_until_quiet(tree):
-    for _ in range(5):
-        if not tree.sync().changed:
-            return
-    raise AssertionError("the files do not settle")
-
-
 @pytest.fixture(params=["inline", "private"])
 def mode(request):
     return request.param
@@ -53,7 +46,7 @@ def _edited(world, mode):
     tree.add(mode=mode)
     for text in (RULE, GONE, KEPT):
         tree.remember(text, kind="convention")
-    sync_until_quiet(tree)
+    tree.sync_until_quiet()
     text = tree.read("CLAUDE.md").replace("Go files\n", f"Go files\n- {TYPED}\n")
     tree.write("CLAUDE.md", text.replace(RULE, RULE + " and cookies").replace(f"- {GONE}\n", ""))
     (tree.path / "AGENTS.md").chmod(0o664)
@@ -111,7 +104,7 @@ def test_killed_before_any_system_call_it_is_made_up_for(tree, mode):
     for number in each_kill(tree, 1 if SOAK else 149):
         before = (tree.path / "CLAUDE.md").read_bytes()
         assert f"- {TYPED}\n".encode() in before
-        sync_until_quiet(tree)
+        tree.sync_until_quiet()
 
         texts = tree.memories()
         assert len(texts) == len(set(texts)), number
@@ -138,7 +131,7 @@ def test_a_rule_that_changes_after_the_kill_reaches_the_rules_file_too(tree, mod
         pytest.skip("it has no carrier")
     for number in each_kill(tree, 1 if SOAK else 67, after="renameat2"):
         tree.remember("Always write tests first", kind="convention")
-        sync_until_quiet(tree)
+        tree.sync_until_quiet()
 
         row = tree.rows()[FIRST]
         assert (row.state, row.reason) == ("synced", ""), number

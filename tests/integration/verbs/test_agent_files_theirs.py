@@ -21,7 +21,7 @@ def team(world, mode):
     tree.git("add", "-A")
     tree.git("-c", "user.email=bob@example.org", "commit", "-qm", "team")
     tree.add(mode=mode)
-    settle(tree)
+    tree.sync_until_quiet()
     tree.look_back()
     return tree
 
@@ -29,13 +29,6 @@ def team(world, mode):
 @prepared
 def tree(world):
     return team(world, "private")
-
-
-def settle(tree):
-    for _ in range(4):
-        if not tree.sync().changed:
-            return
-    raise AssertionError("the files do not settle")
 
 
 def own_file(tree):
@@ -65,7 +58,7 @@ def test_its_rules_are_watched_and_named_with_their_line(tree):
 def test_they_are_in_no_file_of_ours(tree):
     tree.remember(MINE, kind="convention")
     tree.remember(PUSH, kind="convention")
-    settle(tree)
+    tree.sync_until_quiet()
 
     assert own_file(tree) == [MINE]
     assert tree.read("CLAUDE.md") == TEXT
@@ -73,7 +66,7 @@ def test_they_are_in_no_file_of_ours(tree):
 
 def test_they_are_never_a_persons_words_when_somebody_edits_the_file(tree):
     tree.write("CLAUDE.md", TEXT + "\n- Write short messages always\n")
-    settle(tree)
+    tree.sync_until_quiet()
 
     by = {
         row["text"]: row["by"]
@@ -84,25 +77,25 @@ def test_they_are_never_a_persons_words_when_somebody_edits_the_file(tree):
 
 def test_a_deleted_one_is_gone_until_git_brings_it_back(tree):
     tree.write("CLAUDE.md", TEXT.replace(f"- {PUSH}\n", ""))
-    settle(tree)
+    tree.sync_until_quiet()
     assert tree.memories() == [CALL, "Be brief"]
 
     tree.git("checkout", "-q", "CLAUDE.md")
-    settle(tree)
+    tree.sync_until_quiet()
     assert tree.memories() == [CALL, "Be brief", PUSH]
 
 
 def test_nothing_is_lost_when_the_person_takes_part_and_leaves_again(tree):
     tree.remember(MINE, kind="convention")
-    settle(tree)
+    tree.sync_until_quiet()
 
     files.files_adopt(tree.home, tree.call, path="CLAUDE.md", mode="inline")
-    settle(tree)
+    tree.sync_until_quiet()
     assert tree.memories() == [CALL, "Be brief", PUSH, MINE]
     assert tree.read("CLAUDE.md") == TEXT.replace("<!-- yaad:end", f"- {MINE}\n<!-- yaad:end")
     files.files_adopt(tree.home, tree.call, path="CLAUDE.md", mode="private")
     tree.git("checkout", "-q", "CLAUDE.md")
-    settle(tree)
+    tree.sync_until_quiet()
 
     assert tree.memories() == [CALL, "Be brief", PUSH, MINE]
     assert own_file(tree) == [MINE]
@@ -114,7 +107,7 @@ def test_what_a_pull_changes_in_it_is_known_on_each_branch(tree):
     origin.write("CLAUDE.md", new)
     origin.git("-c", "user.email=bob@example.org", "commit", "-qam", "other rules")
     tree.git("pull", "-q", "--ff-only", str(origin.path), "main")
-    settle(tree)
+    tree.sync_until_quiet()
 
     def known():
         found = recall.recall(tree.home, tree.call, query="push Friday evening jose fetch")
@@ -122,10 +115,10 @@ def test_what_a_pull_changes_in_it_is_known_on_each_branch(tree):
 
     assert known() == dict.fromkeys([f"{PUSH} evening", "Always use jose"], "repository")
     tree.git("checkout", "-qb", "old", "HEAD~1")
-    settle(tree)
+    tree.sync_until_quiet()
     assert known() == dict.fromkeys([CALL, PUSH], "repository")
     tree.git("checkout", "-q", "main")
-    settle(tree)
+    tree.sync_until_quiet()
     assert known() == dict.fromkeys([f"{PUSH} evening", "Always use jose"], "repository")
     assert tree.git("status", "--short") == ""
 
@@ -135,5 +128,5 @@ def test_each_is_listed_with_the_reason_why_it_stays_or_can_be_shared(tree):
 
     assert [(row["line"], row["text"]) for row in listed] == [(3, "Be brief"), (7, CALL), (8, PUSH)]
     sharing.files_share(tree.home, tree.call, path="CLAUDE.md")
-    settle(tree)
+    tree.sync_until_quiet()
     assert tree.read("CLAUDE.md") == TEXT

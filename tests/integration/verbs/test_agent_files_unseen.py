@@ -29,17 +29,10 @@ def _committed(world, author):
     tree.commit("files", {"AGENTS.md": "# A\n\n- Be brief\n", "CLAUDE.md": "# C\n\n- Be kind\n"})
     tree.add(mode="inline")
     tree.remember(HTTPX, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
     tree.commit("blocks")
-    rest(tree)
+    tree.sync_until_quiet()
     return tree
-
-
-def rest(tree):
-    for _ in range(5):
-        if not tree.sync().changed:
-            return
-    raise AssertionError("the files do not settle")
 
 
 def edit(tree, old, new, *paths):
@@ -57,12 +50,12 @@ def rules(tree, path="AGENTS.md"):
 def is_clean_after(tree, *wanted):
     """Assert that the files stay as git left them, and that the graph says the same."""
     before = {path: tree.read(path) for path in FILES}
-    rest(tree)
+    tree.sync_until_quiet()
     assert {path: tree.read(path) for path in FILES} == before
     assert tree.git("status", "--porcelain") == ""
     for path in FILES:
         assert rules(tree, path) == list(wanted), path
-    rest(tree)
+    tree.sync_until_quiet()
     assert set(wanted) <= set(tree.memories())
 
 
@@ -73,7 +66,7 @@ def hot(tree):
 @BOTH
 def test_revert_right_after_the_commit_deletes_the_rule(tree):
     tree.remember(TABS, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.commit("tabs")
     tree.git("revert", "--no-edit", "HEAD")
@@ -85,7 +78,7 @@ def test_revert_right_after_the_commit_deletes_the_rule(tree):
 def test_revert_of_wholly_other_words_right_after_the_commit_stands(tree):
     node = next(one.id for one in tree.living() if one.text == HTTPX)
     tree.edit(node, "Never talk to the network from tests")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.commit("other words")
     tree.git("revert", "--no-edit", "HEAD")
@@ -95,7 +88,7 @@ def test_revert_of_wholly_other_words_right_after_the_commit_stands(tree):
 
 def test_deletion_undone_by_a_revert_brings_the_rule_back(tree):
     edit(tree, f"- {HTTPX}\n", "", "AGENTS.md")
-    rest(tree)
+    tree.sync_until_quiet()
     assert rules(tree) == rules(tree, "CLAUDE.md") == []
 
     tree.commit("without httpx")
@@ -107,7 +100,7 @@ def test_deletion_undone_by_a_revert_brings_the_rule_back(tree):
 @BOTH
 def test_reset_right_after_the_commit_leaves_the_files_as_they_are(tree):
     tree.remember(TABS, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.commit("tabs")
     tree.git("reset", "-q", "--hard", "HEAD~1")
@@ -120,7 +113,7 @@ def test_reset_of_a_rule_in_one_file_keeps_it_out_of_the_others(tree):
     edit(tree, f"- {HTTPX}\n", f"- {HTTPX}\n- {TABS}\n", "AGENTS.md")
     tree.sync()
     tree.git("commit", "-q", "-m", "tabs", "AGENTS.md")
-    rest(tree)
+    tree.sync_until_quiet()
     assert rules(tree, "CLAUDE.md") == [HTTPX, TABS]
 
     tree.git("reset", "-q", "--hard", "HEAD~1")
@@ -130,7 +123,7 @@ def test_reset_of_a_rule_in_one_file_keeps_it_out_of_the_others(tree):
 
 def test_amended_commit_without_the_rule_stands(tree):
     tree.remember(TABS, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.commit("tabs")
     tree.git("checkout", "-q", "HEAD~1", "--", *FILES)
@@ -142,7 +135,7 @@ def test_amended_commit_without_the_rule_stands(tree):
 
 def test_branch_that_got_the_rule_keeps_it_for_itself(tree):
     tree.remember(TABS, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.git("checkout", "-q", "-b", "feature")
     tree.commit("tabs")
@@ -156,17 +149,17 @@ def test_branch_that_got_the_rule_keeps_it_for_itself(tree):
 @BOTH
 def test_rebase_right_after_the_commit_keeps_both_sides(tree):
     tree.git("checkout", "-q", "-b", "upstream")
-    rest(tree)
+    tree.sync_until_quiet()
     edit(tree, HTTPX, "Always use httpx 2")
-    rest(tree)
+    tree.sync_until_quiet()
     tree.commit("theirs")
-    rest(tree)
+    tree.sync_until_quiet()
     tree.git("checkout", "-q", "main")
-    rest(tree)
+    tree.sync_until_quiet()
     for path in FILES:
         text = tree.read(path)
         tree.write(path, text.replace("# ", "# All ", 1))
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.commit("mine")
     tree.git("rebase", "-q", "upstream")
@@ -176,11 +169,11 @@ def test_rebase_right_after_the_commit_keeps_both_sides(tree):
 
 def test_forced_push_of_others_stands_after_the_reset_to_it(tree):
     tree.remember(TABS, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
     tree.commit("tabs")
-    rest(tree)
+    tree.sync_until_quiet()
     edit(tree, TABS, "Prefer spaces always")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.commit("spaces")
     tree.git("branch", "-q", "forced", "HEAD~2")
@@ -194,39 +187,39 @@ def test_line_that_others_edit_in_one_file_follows_in_the_other(world):
     tree.commit("files", {"AGENTS.md": "# A\n\n- Be brief\n", "CLAUDE.md": "# C\n\n- Be kind\n"})
     tree.add(mode="inline")
     tree.remember(HTTPX, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
     tree.commit("blocks")
-    rest(tree)
+    tree.sync_until_quiet()
     edit(tree, HTTPX, f"{HTTPX}\n- {TABS}")
     tree.commit("theirs: a rule in both")
     is_clean_after(tree, HTTPX, TABS)
 
     edit(tree, TABS, "Prefer tabs always and everywhere", "CLAUDE.md")
     tree.commit("theirs: other words in one")
-    rest(tree)
+    tree.sync_until_quiet()
 
     assert rules(tree) == rules(tree, "CLAUDE.md") == [HTTPX, "Prefer tabs always and everywhere"]
 
 
 def test_discarded_work_is_written_again_after_other_commits(tree):
     tree.remember(TABS, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.git("checkout", "-q", "--", *FILES)
     tree.commit("notes", {"notes.md": "Other notes.\n"})
-    rest(tree)
+    tree.sync_until_quiet()
 
     assert rules(tree) == rules(tree, "CLAUDE.md") == [HTTPX, TABS]
 
 
 def test_discarded_edit_is_written_again_after_a_commit_of_another_line(tree):
     edit(tree, HTTPX, "Always use httpx 3", "AGENTS.md")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.git("checkout", "-q", "--", *FILES)
     edit(tree, "Be brief", "Be very brief", "AGENTS.md")
     tree.commit("brief")
-    rest(tree)
+    tree.sync_until_quiet()
 
     assert {rules(tree, path)[0] for path in FILES} == {"Always use httpx 3"}
 
@@ -234,7 +227,7 @@ def test_discarded_edit_is_written_again_after_a_commit_of_another_line(tree):
 @BOTH
 def test_discarded_edit_gives_way_to_the_words_of_a_commit(tree):
     edit(tree, HTTPX, "Always use httpx 3", "AGENTS.md")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.git("checkout", "-q", "--", *FILES)
     edit(tree, HTTPX, "Always use httpx 2")
@@ -249,16 +242,16 @@ def test_rule_of_a_file_staged_before_the_first_look_reaches_the_others(world, s
     tree.commit("files", {"CLAUDE.md": "# C\n\n- Be kind\n"})
     tree.add(mode="inline")
     tree.remember(HTTPX, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
     tree.commit("block")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.write("AGENTS.md", f"# A\n\n- {TABS}\n")
     if staged:
         tree.git("add", "AGENTS.md")
-    rest(tree)
+    tree.sync_until_quiet()
     tree.git("add", "AGENTS.md")
-    rest(tree)
+    tree.sync_until_quiet()
 
     assert rules(tree, "CLAUDE.md") == [HTTPX, TABS]
 
@@ -270,7 +263,7 @@ def test_file_with_conflict_markers_is_paused_while_git_merges(tree):
     tree.git("checkout", "-q", "main")
     edit(tree, "Be brief", "Be quite brief", "AGENTS.md")
     tree.commit("main")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.git("merge", "-q", "feature", check=False)
     tree.sync()
@@ -284,7 +277,7 @@ def test_file_with_conflict_markers_is_paused_while_git_merges(tree):
 
     tree.git("checkout", "-q", "--theirs", "AGENTS.md")
     tree.git("commit", "-q", "-am", "merged")
-    rest(tree)
+    tree.sync_until_quiet()
     assert states(tree)["AGENTS.md"][0] == "synced"
 
 
@@ -306,7 +299,7 @@ def test_status_and_files_say_the_same_of_a_conflict_of_a_rebase(tree):
     edit(tree, "Be brief", "Be quite brief", "AGENTS.md")
     tree.commit("main")
     tree.git("checkout", "-q", "feature")
-    rest(tree)
+    tree.sync_until_quiet()
 
     tree.git("rebase", "-q", "main", check=False)
 
@@ -316,6 +309,6 @@ def test_status_and_files_say_the_same_of_a_conflict_of_a_rebase(tree):
     (listed,) = projects.projects(tree.home, tree.call)["projects"]
     assert [one["state"] for one in listed["files"] if one["path"] == "AGENTS.md"] == ["paused"]
     tree.git("rebase", "--abort")
-    rest(tree)
+    tree.sync_until_quiet()
     assert states_in_status(tree) == states(tree)
     assert {state for state, _ in states(tree).values()} == {"synced"}

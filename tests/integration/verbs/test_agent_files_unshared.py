@@ -14,18 +14,11 @@ def rules(tree, path):
     return [line[2:] for line in inner.splitlines() if line.startswith("- ")]
 
 
-def rest(tree):
-    for _ in range(5):
-        if not tree.sync().changed:
-            return
-    raise AssertionError("the files do not settle")
-
-
 def replaced(tree, path, old, new):
     text = tree.read(path)
     assert old in text
     tree.write(path, text.replace(old, new))
-    rest(tree)
+    tree.sync_until_quiet()
 
 
 def reasons(tree, path):
@@ -50,9 +43,9 @@ def tree(world):
     tree.commit("files", {"AGENTS.md": "# A\n\nBrief.\n", "CLAUDE.md": "# C\n\nKind.\n"})
     tree.add(mode="inline")
     tree.remember(CANARY, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
     tree.commit("blocks")
-    rest(tree)
+    tree.sync_until_quiet()
     return tree
 
 
@@ -63,16 +56,16 @@ def fresh(world):
     tree.add(mode="inline")
     tree.write("AGENTS.md", "# A\n\nBrief.\n")
     tree.write("CLAUDE.md", "# C\n\nKind.\n")
-    rest(tree)
+    tree.sync_until_quiet()
     tree.remember(CANARY, kind="convention")
-    rest(tree)
+    tree.sync_until_quiet()
     return tree
 
 
 class TestUntrackedFiles:
     def test_rule_of_a_new_file_reaches_the_others_before_git_tracks_it(self, tree):
         tree.write("GEMINI.md", "# G\n\n- Always use my fork\n")
-        rest(tree)
+        tree.sync_until_quiet()
 
         assert [rules(tree, path) for path in SHARED] == [[CANARY, "Always use my fork"]] * 2
         assert reasons(tree, "GEMINI.md") == [None]
@@ -81,7 +74,7 @@ class TestUntrackedFiles:
     def test_statement_of_a_file_that_stays_private_does_not_ask_for_git_add(self, tree, path):
         tree.write(".git/info/exclude", "GEMINI.md\n")
         tree.write(path, "# L\n\n- Always answer in Dutch\n")
-        rest(tree)
+        tree.sync_until_quiet()
 
         assert reasons(tree, path) == ["git does not share its file, so it is for you alone"]
 
@@ -96,7 +89,7 @@ class TestUntrackedFiles:
         replaced(fresh, "CLAUDE.md", "<!-- yaad:end", "- Never log tokens\n<!-- yaad:end")
         fresh.git("add", "AGENTS.md")
         fresh.git("commit", "-q", "-m", "agents")
-        rest(fresh)
+        fresh.sync_until_quiet()
         assert rules(fresh, "AGENTS.md") == [CANARY, "Never log tokens"]
 
 
@@ -105,7 +98,7 @@ class TestOverlookedFiles:
     @pytest.fixture
     def own(self, tree, bit):
         tree.git("update-index", bit, "AGENTS.md")
-        rest(tree)
+        tree.sync_until_quiet()
         return tree
 
     def test_new_line_stays(self, own):

@@ -29,13 +29,6 @@ def tree(world):
     return tree
 
 
-def settle(tree):
-    for _ in range(5):
-        if not tree.sync().changed:
-            return
-    raise AssertionError("the files do not settle")
-
-
 def text_of(tree, path):
     return (tree.path / path).read_text()
 
@@ -82,16 +75,16 @@ def test_what_is_said_beside_the_words_says_them_in_letters_too(repo):
 @pytest.mark.parametrize("mode", ["private", "inline"])
 def test_what_is_written_for_agents_holds_none_and_stays_one_rule_both_ways(tree, mode):
     tree.add(mode=mode)
-    settle(tree)
+    tree.sync_until_quiet()
     memory = tree.remember(RULE, kind="convention")
-    settle(tree)
+    tree.sync_until_quiet()
     path = FIRST if mode == "private" else "AGENTS.md"
 
     assert not STEERING.search(text_of(tree, path))
     assert text_of(tree, path).count(SEEN) == 1
     if mode == "inline":
         (tree.path / path).write_text(text_of(tree, path).replace("bell", "loud bell"))
-        settle(tree)
+        tree.sync_until_quiet()
         assert tree.show(memory)["text"] == SEEN.replace("bell", "loud bell")
         assert not STEERING.search(text_of(tree, path))
 
@@ -99,13 +92,13 @@ def test_what_is_written_for_agents_holds_none_and_stays_one_rule_both_ways(tree
 def test_what_a_person_typed_keeps_its_bytes_and_reaches_no_other_file_with_them(tree):
     tree.write("CLAUDE.md", "# Rules\n\n- Use tabs in Go files\n")
     tree.add(mode="inline")
-    settle(tree)
+    tree.sync_until_quiet()
     turned = "Never write \u202edezreversed\u202c text"
     with (tree.path / "CLAUDE.md").open("a") as stream:
         stream.write(f"- {RULE}\n- {turned}\n")
     typed = text_of(tree, "CLAUDE.md")
-    settle(tree)
-    settle(tree)
+    tree.sync_until_quiet()
+    tree.sync_until_quiet()
 
     assert text_of(tree, "CLAUDE.md") == typed
     assert not STEERING.search(text_of(tree, "AGENTS.md"))
@@ -132,7 +125,7 @@ def test_a_review_shows_all_that_reaches_the_agent_files(tree, unseen):
     (waiting,) = review.review(tree.home, tree.call)["waiting"]
 
     review.decide(tree.home, tree.call, id=note, verdict="approve")
-    settle(tree)
+    tree.sync_until_quiet()
 
     shown = quoted(waiting["text"])[1:-1]
     assert shown.startswith("Use tabs in Go\\")

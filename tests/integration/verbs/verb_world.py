@@ -350,6 +350,14 @@ class Tree:
         with self.home.space(self.call) as space:
             return tree.sync_space(self.home, space, accept_deletions=accept)
 
+    def sync_until_quiet(self) -> tree.Synced:
+        """Sync until nothing changes any more, after three times at most; return the last."""
+        for _ in range(4):
+            done = self.sync()
+            if not done.changed:
+                return done
+        raise AssertionError("the files do not settle")
+
     def settle(self) -> None:
         """Let so much time pass that nobody has written the agent files lately."""
         self.world.clock.advance(timedelta(seconds=1))
