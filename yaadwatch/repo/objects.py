@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 LOOSE_BYTES_MAX: Final = 1024 * 1024
 """A larger file is left to libgit2, which unpacks it piece by piece."""
+WINDOW_BYTES: Final = 1024 * 1024
+"""Of a pack, as libgit2 maps it."""
+WINDOWS_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Of all packs, unless a text is larger."""
 _HEAD: Final = re.compile(rb"(commit|tree|blob|tag) (\d{1,18})\0")
 COMMIT, TREE, BLOB = 1, 2, 3
 """Kinds of objects, as git numbers them."""
@@ -147,6 +151,11 @@ class ObjectFiles:
             # Git does not hash again what it reads, either: it would take twice as long, and each
             # packed text carries a checksum that is looked at anyhow.
             pygit2.settings.enable_strict_hash_verification(False)
+            # It maps windows of 1 GiB and keeps up to 256 MiB of objects, of which nothing here is
+            # read twice.
+            pygit2.settings.mwindow_size = WINDOW_BYTES
+            pygit2.settings.mwindow_mapped_limit = WINDOWS_BYTES_MAX
+            pygit2.settings.enable_caching(False)
             try:
                 self._store = pygit2.Odb(self._folder)
             except (pygit2.GitError, ValueError) as error:

@@ -130,13 +130,16 @@ def _scan(
 ) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {word: set() for word in words}
     output = _search_output(git, [*scan, *there], words, strict=strict)
-    hits: list[tuple[bytes, bytes]] = re.findall(rb"([^\0]+)\0([^\n]*)\n?", output)
+    # One by one: git prints megabytes where a word is common, each use of it.
+    hits = dict.fromkeys(
+        (hit[1], hit[2]) for hit in re.finditer(rb"([^\0]+)\0([^\n]*)\n?", output)
+    )
     if "-l" in scan:
         only = words[0].encode()
-        hits = [(name, only) for name in output.split(b"\0") if name]
+        hits = dict.fromkeys((name, only) for name in output.split(b"\0") if name)
     commit = "" if there[0] == "--" else f"{there[0]}:"
     paths: dict[bytes, str] = {}  # one text of a path, however many words are in the file
-    for name, hit in dict.fromkeys(hits):
+    for name, hit in hits:
         word = hit.decode("utf-8", "replace")
         if name not in paths:
             paths[name] = path_texts([name])[0].removeprefix(commit)
