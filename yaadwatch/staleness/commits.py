@@ -50,7 +50,6 @@ class Window:
     _expected: dict[str, None] = field(default_factory=dict)
     _uses: dict[str, Uses] = field(default_factory=dict)
     _come_up: dict[str, bool] = field(default_factory=dict)
-    _changes: "_Changes | None" = None
 
     def expect(self, words: Iterable[str]) -> None:
         """Announce the words that callers will query: one scan looks for all."""
@@ -64,11 +63,10 @@ class Window:
     @property
     def changes(self) -> "_Changes":
         """Return the files that differ, with renames; git may take long to find them."""
-        if self._changes is None:
-            same = self.since == self.until
-            listed = () if same else self.history.file_changes(self.since, self.until)
-            self._changes = _Changes(tuple(listed))
-        return self._changes
+        return self.history.once("window_changes", self._compared, self.since, self.until)
+
+    def _compared(self, since: str, until: str) -> "_Changes":
+        return _Changes(() if since == until else self.history.file_changes(since, until))
 
     def touched_inside(self, folder: str) -> bool:
         """Return whether a file in `folder` changed, moved or was removed."""
@@ -225,7 +223,10 @@ def _at(changes: Iterable[Change], places: Collection[str] | None) -> Iterator[C
 class _Changes:
     """The files that differ between two commits, by kind of change."""
 
-    listed: tuple[Change, ...]
+    listed: Sequence[Change]
+
+    def __len__(self) -> int:
+        return len(self.listed)
 
     @cached_property
     def renamed(self) -> dict[str, str]:

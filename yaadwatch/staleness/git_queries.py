@@ -1,6 +1,6 @@
 """Cache the git queries of one job; a kind of query that timed out is not run again."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from functools import partial
 from typing import TypeVar, cast
 
@@ -20,6 +20,11 @@ _ONCE = (
     *("tracked", "untracked", "left_out", "staged_renames", "is_as_indexed", "differing"),
 )
 """Queries that are answered from the cache when they are repeated."""
+_LISTS = ("differing", "differing_little", "file_changes", "window_changes", "paths_at")
+"""Queries whose answers grow with the tree: of these only `LISTED_MAX` rows are cached."""
+LISTED_MAX = 20_000
+"""Some 8 MiB. A memory asks about one or two commits, and memories of one commit follow each other;
+the last answer is kept however long it is."""
 _READ_COST = 2
 """Reading a changed file costs as much as searching so many files of a tree."""
 _STOPS_MAX = 8
@@ -39,6 +44,7 @@ class History(Repository):
     def __init__(self, repository: Repository) -> None:
         vars(self).update(vars(repository))  # what it has opened, and whether git hangs
         self._answers: dict[tuple[Hashable, ...], object] = {}
+        self._rows_of: dict[tuple[Hashable, ...], int] = {}
         self._failed: dict[tuple[Hashable, ...], YaadError] = {}
         self._slow: dict[str, YaadError] = {}
         self._expected: dict[str, None] = {}
@@ -55,13 +61,24 @@ class History(Repository):
             if failed is not None:
                 raise failed
             try:
-                self._answers[key] = ask(*given)
+                self._keep_answer(key, ask(*given))
             except YaadError as error:
                 self._failed[key] = error
                 if error.code is Code.TIMEOUT:
                     self._slow[name] = error
                 raise
+        elif key in self._rows_of:
+            self._rows_of[key] = self._rows_of.pop(key)  # the last one to be dropped
         return cast("R", self._answers[key])
+
+    def _keep_answer(self, key: tuple[Hashable, ...], answer: object) -> None:
+        self._answers[key] = answer
+        if key[0] not in _LISTS or not isinstance(answer, Sized):
+            return
+        self._rows_of[key] = len(answer)
+        while len(self._rows_of) > 1 and sum(self._rows_of.values()) > LISTED_MAX:
+            oldest = next(iter(self._rows_of))
+            del self._rows_of[oldest], self._answers[oldest]
 
     def file_changes(self, old: str, new: str) -> list[Change]:
         """Return the files that differ between two commits, renames found by git."""
@@ -77,7 +94,7 @@ class History(Repository):
             few = self.once("differing_little", super().differing_little, old, new, most)
             if few is None:
                 return None
-            self._answers["differing", old, new] = few
+            self._keep_answer(("differing", old, new), few)
         found = self.differing(old, new)
         return found if len(found) <= most else None
 

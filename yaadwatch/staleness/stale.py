@@ -242,7 +242,8 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
             pages=pages[node_id],
         )
 
-    for node_id in sorted(affected):
+    # Memories of one commit together: of what differs since then, `History` keeps the last.
+    for node_id in sorted(affected, key=lambda one: (_commits(anchored[one]), one)):
         own = tuple(anchored[node_id])
         flag = None
         found = settler.settle(own, *loose[node_id]) if own and node_id in loose else None
@@ -272,6 +273,11 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
         held=frozenset(held),
         seen=tuple(one for path, one in tree.seen.items() if one != known.get(path)),
     )
+
+
+def _commits(own: Iterable[Anchor]) -> list[str]:
+    """Return the commits of anchors, sorted."""
+    return sorted({anchor.commit for anchor in own})
 
 
 def _stray(
