@@ -24,7 +24,7 @@ from yaadwatch.client import hook_log
 from yaadwatch.client.connection import DaemonNotRunning
 from yaadwatch.client.presence import daemon_holds_lock, suspended
 from yaadwatch.connect import connect
-from yaadwatch.db import checks, migrations
+from yaadwatch.db import checks, soundness
 from yaadwatch.install.plans import service_state
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.projects import diagnosis
@@ -317,8 +317,8 @@ def _stores() -> tuple[tuple[StoreFacts, ...], _Pairs]:
     found = [_store(user, "", "user")]
     if user.state == "absent":
         return tuple(found), ()
-    known = places.user_store() if user.state == "ok" else Path(found[0].backup)
-    if user.state != "ok" and not found[0].backup:
+    known = places.user_store() if user.state in {"ok", "unsound"} else Path(found[0].backup)
+    if user.state not in {"ok", "unsound"} and not found[0].backup:
         return tuple(found), (("your projects", "their list is in that store"),)
     try:
         projects = checks.projects(known)
@@ -333,7 +333,7 @@ def _stores() -> tuple[tuple[StoreFacts, ...], _Pairs]:
 def _store(looked: checks.StoreState, root: str, whose: str) -> StoreFacts:
     role = "project" if root else "user"
     lost = looked.state in {"absent", "damaged"}
-    backup = migrations.newest_sound_copy(places.backups(whose), role=role) if lost else None
+    backup = soundness.newest_sound_copy(places.backups(whose), role=role) if lost else None
     aside, taken = f"{looked.path.parent}/damaged", f"{looked.path.name}*"
     places_aside = (f"{aside}/{number}" if number > 1 else aside for number in itertools.count(1))
     return StoreFacts(

@@ -55,10 +55,10 @@ def verify(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
 
     examples:
       yaadwatch verify           the memories of this project
-      yaadwatch verify --repair  rebuild what can be rebuilt
+      yaadwatch verify --repair  mend what can be mended
     """
     for done in answer["repaired"]:
-        terminal.line(f"Rebuilt: {done}.")
+        terminal.line(f"Mended: {done}.")
     for found in answer["findings"]:
         terminal.line(styled(str(found["what"]), "red"))
         terminal.line(f"fix: {found['mend']}", indent=2)

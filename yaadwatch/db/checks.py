@@ -12,11 +12,12 @@ from typing import Literal
 
 import apsw
 
-from yaadwatch.db import connections, database, migrations
+from yaadwatch.db import connections, database, migrations, soundness
 from yaadwatch.db import projects as db_projects
 from yaadwatch.db.codec import column
 from yaadwatch.db.files import is_damage, translated_errors
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.model.limits import short_id
 from yaadwatch.model.projects import Project
 
 
@@ -86,7 +87,7 @@ class StoreState:
     """The state of a store; `said` is the message of SQLite or the system."""
 
     path: Path
-    state: Literal["absent", "damaged", "older", "newer", "unusable", "ok"]
+    state: Literal["absent", "damaged", "unsound", "older", "newer", "unusable", "ok"]
     said: str = ""
 
 
@@ -109,6 +110,7 @@ def inspect_store(path: Path, role: Literal["user", "project"]) -> StoreState:
         with translated_errors(path), connections.undisturbed(path):
             version = connections.probe(path)
             faults = _faults(path, role if version == newest else None)
+            unsound = _unsound(path) if version == newest and not faults else ""
     except YaadError as error:
         if is_damage(error):
             return StoreState(path=path, state="damaged", said=str(error.__cause__))
@@ -120,6 +122,8 @@ def inspect_store(path: Path, role: Literal["user", "project"]) -> StoreState:
     if version > newest:
         said = f"it has version {version}, and this program knows versions up to {newest}"
         return StoreState(path=path, state="newer", said=said)
+    if unsound:
+        return StoreState(path=path, state="unsound", said=unsound)
     return StoreState(path=path, state="older" if version < newest else "ok")
 
 
@@ -157,6 +161,22 @@ def _faults(path: Path, role: str | None) -> list[str]:
         return faults
     finally:
         connections.discard(conn)
+
+
+def _unsound(path: Path) -> str:
+    """Return which rows are at fault, or were; '' for none."""
+    conn = connections.read_only(path)
+    try:
+        said = [str(fault) for fault in soundness.faults(conn)]
+        if not said:
+            said = [
+                f"memory {short_id(id_)} has another text" for id_, _ in soundness.misread(conn)
+            ]
+            said += soundness.notes(conn)
+    finally:
+        connections.discard(conn)
+    more = f", and {len(said) - 3} more" if len(said) > 3 else ""
+    return "; ".join(said[:3]) + more
 
 
 def _tables(conn: apsw.Connection) -> set[str]:

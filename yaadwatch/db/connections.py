@@ -27,6 +27,8 @@ APPLICATION_ID: Final = 0x79616164
 """In the header of every store; reads 'yaad'."""
 
 _BUSY_MS: Final = 5_000
+_LENGTH_MAX: Final = 64 * 1024 * 1024
+"""A longer value is not read: no row of ours is a hundredth of it."""
 
 
 def probe(path: Path) -> int:
@@ -55,6 +57,7 @@ def still(path: Path) -> apsw.Connection:
         f"file:{quote(str(path))}?immutable=1",
         flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW,
     )
+    conn.limit(apsw.SQLITE_LIMIT_LENGTH, _LENGTH_MAX)
     conn.execute(visibility.TABLE)
     return conn
 
@@ -167,6 +170,7 @@ def _connect(path: Path, flags: int, *, cache_kib: int) -> apsw.Connection:
     )
     # Set first: the first access may meet another connection that is closing.
     conn.set_busy_timeout(_BUSY_MS)
+    conn.limit(apsw.SQLITE_LIMIT_LENGTH, _LENGTH_MAX)
     try:
         if flags == apsw.SQLITE_OPEN_READWRITE:
             conn.pragma("journal_mode", "wal")

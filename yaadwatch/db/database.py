@@ -1,5 +1,7 @@
 """Open a store and run reads and changes on it; hides threads, snapshots and transactions."""
 
+import itertools
+import logging
 import os
 import stat
 import zlib
@@ -8,13 +10,14 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock, get_ident
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, Literal, ParamSpec, TypeVar
 
 import apsw
 
-from yaadwatch.db import connections, migrations
+from yaadwatch.db import connections, migrations, soundness
 from yaadwatch.db.connections import Group, Pool, commit_together
 from yaadwatch.db.files import (
+    DAMAGED,
     StoreFile,
     make_folder,
     not_in_place,
@@ -23,6 +26,8 @@ from yaadwatch.db.files import (
     translated_errors,
     unavailable,
 )
+
+_log: Final = logging.getLogger(__name__)
 
 
 def get_meta(conn: apsw.Connection, key: str) -> str | None:
@@ -74,7 +79,7 @@ def read_in_place(path: Path, project: str, ask: Callable[[apsw.Connection], R])
             found = ask(conn) if _is_ours(conn, project) else None
         finally:
             conn.close()
-    except apsw.Error:
+    except (apsw.Error, *soundness.FAULTS):
         return None
     return found if _state(path) == before else None
 
@@ -179,10 +184,18 @@ class Database:
                 else:
                     migrations.upgrade(pool.writer, real, migrations.chain())
                     _check_identity(pool.writer, path, role, project)
+                is_foreign = not read_only and bool(soundness.foreign(pool.writer))
             except BaseException:
                 pool.close()
                 raise
-        return cls(path, pool, on_commit)
+        found = cls(path, pool, on_commit)
+        if is_foreign:
+            try:
+                found.mend()
+            except BaseException:
+                found.close()
+                raise
+        return found
 
     @property
     def is_writable(self) -> bool:
@@ -194,10 +207,21 @@ class Database:
     ) -> R:
         """Run `look(conn, ...)` on one consistent snapshot and return its result.
 
+        Where it meets a row that this program never wrote so, that row is mended first.
+
         Raises:
             YaadError: UNAVAILABLE when the store is closed, damaged, or cannot be read, and when
                 `look` tries to write.
         """
+        try:
+            return self._read(look, *args, **kw)
+        except soundness.FAULTS as error:
+            self._mend_after(error)
+        return self._read(look, *args, **kw)
+
+    def _read(
+        self, look: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
+    ) -> R:
         with translated_errors(self.path), self._pool.reader() as conn:
             conn.execute("BEGIN")
             try:
@@ -241,6 +265,41 @@ class Database:
             conn.execute("BEGIN")
             return look(conn)
 
+    def mend(self) -> list[str]:
+        """Mend or delete each row that this program never wrote so; return what was done, in words.
+
+        The store as it was is copied to `damaged` beside it first. Foreign triggers and views are
+        dropped.
+
+        Raises:
+            YaadError: UNAVAILABLE when the store cannot be read, copied or written.
+        """
+        found = self.examine(soundness.faults)
+        if not found:
+            return []
+        folder = self.path.parent / DAMAGED
+        places = (folder / str(number) if number > 1 else folder for number in itertools.count(1))
+        aside = next(one for one in places if not os.path.lexists(one / self.path.name))
+        self.backup(aside / self.path.name)
+        done = self._write(soundness.mend, found)
+        _log.warning("store.mended", extra={"path": str(self.path), "rows": done[:20]})
+        return done
+
+    def _mend_after(self, error: Exception) -> None:
+        """Mend the store if that may have caused `error`.
+
+        Raises:
+            Exception: `error`, when no row is at fault.
+            YaadError: UNAVAILABLE when the store cannot be mended.
+        """
+        if self._pool.read_only and self.examine(soundness.faults):
+            raise unavailable(
+                f"{self.path} has rows that cannot be read ({error}); nothing was changed.",
+                "The daemon mends them: yaadwatch start. Then look: yaadwatch verify",
+            ) from error
+        if self._pool.read_only or not self.mend():
+            raise error
+
     def write(
         self, change: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
     ) -> R:
@@ -255,6 +314,15 @@ class Database:
                 not where it was opened. Nothing was changed.
             RuntimeError: called from inside a write of the same thread.
         """
+        try:
+            return self._write(change, *args, **kw)
+        except (apsw.ConstraintError, *soundness.FAULTS) as error:
+            self._mend_after(error)
+        return self._write(change, *args, **kw)
+
+    def _write(
+        self, change: Callable[Concatenate[apsw.Connection, P], R], *args: P.args, **kw: P.kwargs
+    ) -> R:
         if self._pool.read_only:
             raise unavailable(f"{self.path} is only read without the daemon; nothing was changed.")
         if self._writer_thread == get_ident():

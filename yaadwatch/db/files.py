@@ -22,6 +22,8 @@ __all__ = (
 
 
 UNTOUCHED = "nothing was changed"
+DAMAGED = "damaged"
+"""The folder beside a store for stores as they were when damaged; later ones in subfolders."""
 
 
 class translated_errors:  # noqa: N801  (used like a function; a generator costs three times as much)

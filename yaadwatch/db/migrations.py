@@ -1,10 +1,6 @@
-"""Apply the numbered schema files to a store, and check copies of a store.
-
-A copy is checked without a lock and without creating a file beside it.
-"""
+"""Apply the numbered schema files to a store."""
 
 from collections.abc import Sequence
-from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +8,7 @@ from typing import NamedTuple
 import apsw
 
 from yaadwatch.db import connections
-from yaadwatch.db.files import damaged, refused, translated_errors, unavailable
+from yaadwatch.db.files import damaged, translated_errors, unavailable
 from yaadwatch.model.errors import Code, YaadError
 
 
@@ -132,43 +128,3 @@ def is_users(path: Path) -> bool:
         finally:
             conn.close()
     return bool(found == "user")
-
-
-def newest_sound_copy(folder: Path, *, role: str) -> Path | None:
-    """Return the newest undamaged copy in a folder of copies, or None.
-
-    Args:
-        folder: copies of one store; their names begin with their creation time.
-        role: 'user' or 'project'.
-    """
-    for copy in sorted(folder.glob("*.db"), reverse=True):
-        try:
-            check_copy(copy, role=role)
-        except YaadError:
-            continue
-        return copy
-    return None
-
-
-def check_copy(path: Path, *, role: str, project: str = "") -> None:
-    """Refuse a copy that is damaged or not of this store.
-
-    Args:
-        path: a single file without writers.
-        role: 'user' or 'project'.
-        project: the expected project id; '' for any.
-
-    Raises:
-        YaadError: UNAVAILABLE when it is damaged, of a later version or cannot be read; REFUSED
-            when it is of another store.
-    """
-    outcome = "it is no copy to go back to"
-    with translated_errors(path, outcome):
-        check(path, connections.probe(path), chain())
-        with closing(connections.still(path)) as conn:
-            found = conn.execute("PRAGMA quick_check(1)").get
-            if found != "ok":
-                raise damaged(path, str(found), outcome)
-            meta = dict(iter(conn.execute("SELECT key, value FROM meta")))
-    if meta.get("role") != role or project not in {"", meta.get("project")}:
-        raise refused(f"{path} is of another store; {outcome}.", "Take it away.")

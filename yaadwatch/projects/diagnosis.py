@@ -101,8 +101,8 @@ class StoreFacts:
     Args:
         path: the file.
         root: its work tree; '' for the user store.
-        state: 'absent', 'damaged', 'older' (migrated at the next use), 'newer' (than this
-            program), 'unusable' or 'ok'.
+        state: 'absent', 'damaged', 'unsound' (some rows are at fault, or were), 'older' (migrated
+            at the next use), 'newer' (than this program), 'unusable' or 'ok'.
         said: the message of SQLite or the system.
         backup: of an absent or damaged store, the newest sound copy; '' without one.
         aside: a folder for a damaged store, in which no other is.
@@ -111,7 +111,7 @@ class StoreFacts:
 
     path: str
     root: str = ""
-    state: Literal["absent", "damaged", "older", "newer", "unusable", "ok"] = "ok"
+    state: Literal["absent", "damaged", "unsound", "older", "newer", "unusable", "ok"] = "ok"
     said: str = ""
     backup: str = ""
     aside: str = ""
@@ -362,6 +362,10 @@ def _stores(facts: Facts) -> Found:
             aside, logs = shlex.quote(store.aside), f"{path}*"
             mend = f"yaadwatch stop; mkdir -p {aside} && mv -n {logs} {aside}/ && {back}"
             yield "problem", what, mend, advice
+        elif store.state == "unsound":
+            which = f"--project {root}" if store.root else "--user"
+            what = f"In {store.path} some rows are not as they were stored: {store.said}"
+            yield "problem", what, f"yaadwatch verify --repair {which}", ""
         elif store.state == "newer":
             what = f"{store.path} is of a later version of yaadwatch: {store.said}"
             yield "problem", what, "uv tool upgrade yaadwatch || pipx upgrade yaadwatch", ""
@@ -450,7 +454,7 @@ def diagnose(facts: Facts) -> list[Finding]:
 
 
 def _is_usable(store: StoreFacts) -> bool:
-    return store.has_root and store.state in {"ok", "older"}
+    return store.has_root and store.state in {"ok", "older", "unsound"}
 
 
 def _put_aside(path: str, aside: str) -> str:

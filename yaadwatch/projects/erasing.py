@@ -18,7 +18,7 @@ from yaadwatch.api.messages.memories import Erase
 from yaadwatch.db import authority, erasing, history, nodes, projects, sessions
 from yaadwatch.db.database import Database
 from yaadwatch.db.erasing import INSTEAD
-from yaadwatch.db.files import Connection
+from yaadwatch.db.files import DAMAGED, Connection
 from yaadwatch.memory import changes, gaps, lessons, visibility
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
@@ -31,7 +31,7 @@ from yaadwatch.system import files
 from yaadwatch.text import privacy
 from yaadwatch.text import words as text_words
 from yaadwatch.text.quoting import quoted, words_hash
-from yaadwatch.workspace.identity import DAMAGED, SNAPSHOTS
+from yaadwatch.workspace.identity import SNAPSHOTS
 from yaadwatch.workspace.lookup import LocatedMemory, Shelf, Shelves, shelves
 from yaadwatch.workspace.workspace import Call, Home, Space
 

@@ -27,7 +27,7 @@ from typing import Any, BinaryIO, Final
 
 from yaadwatch import places
 from yaadwatch.api.messages.store import Backup, Compact, Export
-from yaadwatch.db import authority, fulltext, history, migrations, rows
+from yaadwatch.db import authority, fulltext, history, rows, soundness
 from yaadwatch.db.files import Connection
 from yaadwatch.db.rows import Table
 from yaadwatch.memory import gaps
@@ -495,10 +495,15 @@ def _back_up(store: NamedStore, now: datetime) -> tuple[Path, bool]:
     store.db.backup(target)
     project = store.project.id if store.project is not None else ""
     try:
-        migrations.check_copy(target, role=store.role, project=project)
-    except YaadError:
+        soundness.check_copy(target, role=store.role, project=project)
+    except YaadError as error:
         target.unlink(missing_ok=True)
-        raise
+        which = "--user" if store.project is None else f"--project {shlex.quote(str(store.where))}"
+        raise YaadError(
+            error.code,
+            f"{store.db.path} is not sound, so no backup was made. Its copy: {error.message}",
+            hint=f"yaadwatch verify {which}",
+        ) from error
     if newest is not None and filecmp.cmp(newest, target, shallow=False):
         target.unlink()
         return newest, False

@@ -51,7 +51,7 @@ def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
         raise NoGit("nothing was added: git has to vouch for a repository once") from None
     with home.adding, ExitStack() as undo:
         if ask.restore:
-            found = identity.restore(home, layout)
+            found = identity.restore(home, layout, ask.date)
         else:
             found = identity.identify(home, layout, adopt=ask.adopt, separate=ask.separate)
             if not (found.again or found.adopted):

@@ -13,15 +13,15 @@ from typing import Final
 
 from yaadwatch import places
 from yaadwatch.api.messages.store import Verify
-from yaadwatch.db import checks, migrations, nodes, projects, rows, vectors
+from yaadwatch.db import checks, nodes, projects, rows, soundness, vectors
 from yaadwatch.db.database import Database
-from yaadwatch.db.files import Connection, drop_logs, is_damage, replacing
+from yaadwatch.db.files import DAMAGED, Connection, drop_logs, is_damage, replacing
 from yaadwatch.memory import changes
 from yaadwatch.model.errors import YaadError
+from yaadwatch.model.limits import short_id
 from yaadwatch.model.memories import Node
 from yaadwatch.projects.row_import import USER, NamedStore, named_store
 from yaadwatch.system import files
-from yaadwatch.workspace.identity import DAMAGED
 from yaadwatch.workspace.workspace import Call, Home
 
 BATCH: Final = 500
@@ -29,7 +29,7 @@ BATCH: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something wrong in a store. `derived`: `verify --repair` rebuilds it."""
+    """Something wrong in a store. `derived`: `verify --repair` mends it."""
 
     check: str
     what: str
@@ -48,6 +48,9 @@ def verify(home: Home, call: Call, ask: Verify) -> dict[str, object]:
         found = list(_findings(store))
         repaired = []
         wrong = {one.check for one in found if one.derived}
+        if ask.repair and wrong & {"rows", "memories"}:
+            repaired += _mend_rows(store)
+            wrong |= {one.check for one in _findings(store) if one.derived}
         if ask.repair and "index" in wrong:
             indexed = store.db.write(_rebuild_index)
             repaired.append(f"the full-text index, of {indexed} memories")
@@ -65,10 +68,34 @@ def verify(home: Home, call: Call, ask: Verify) -> dict[str, object]:
     }
 
 
+def _mend_rows(store: NamedStore) -> list[str]:
+    """Mend rows and texts; return what was done."""
+    store.db.mend()
+    done = [f"row {line}" for line in store.db.read(soundness.notes)]
+    wanted = [id_ for id_, _ in store.db.read(soundness.misread)]
+    texts: dict[str, tuple[str, str]] = {}
+    digests = store.db.read(soundness.digests, wanted)
+    for copy in sorted(places.backups(store.id).glob("*.db"), reverse=True):
+        missing = {id_: digest for id_, digest in digests.items() if id_ not in texts}
+        texts |= soundness.texts_in_copy(copy, missing)
+    for id_ in wanted:
+        store.db.write(soundness.put_text, id_, texts.get(id_))
+        source = "has its text of a backup again" if id_ in texts else "keeps the text that it has"
+        done.append(f"memory {short_id(id_)} {source}")
+    store.db.write(soundness.drop_notes)
+    store.db.write(_rebuild_index)
+    return done
+
+
 def _findings(store: NamedStore) -> Iterator[Finding]:
+    rows_at_fault = False
     for name, look in CHECKS:
+        if rows_at_fault and name in ("memories", "index", "vectors"):
+            continue  # they read each row
         try:
-            yield from list(look(name, store))
+            found = list(look(name, store))
+            rows_at_fault |= name == "rows" and bool(found)
+            yield from found
         except YaadError as error:  # a damaged store cannot be checked further
             yield Finding(check=name, what=error.message, mend=_from_backup(store))
 
@@ -76,6 +103,23 @@ def _findings(store: NamedStore) -> Iterator[Finding]:
 def _integrity(name: str, store: NamedStore) -> Iterator[Finding]:
     for what in store.db.examine(checks.integrity):
         yield Finding(check=name, what=f"The file is damaged: {what}", mend=_from_backup(store))
+
+
+def _rows(name: str, store: NamedStore) -> Iterator[Finding]:
+    mend = f"yaadwatch verify --repair{_store_option(store)}"
+    for fault in store.db.examine(soundness.faults):
+        yield Finding(check=name, what=f"At fault: {fault}", mend=mend, derived=True)
+
+
+def _memories(name: str, store: NamedStore) -> Iterator[Finding]:
+    mend = f"yaadwatch verify --repair{_store_option(store)}"
+    for id_, text in store.db.read(soundness.misread):
+        what = f"Memory {short_id(id_)} has another text than was stored: {text[:200]}"
+        yield Finding(check=name, what=what, mend=mend, derived=True)
+    kept = store.db.path.parent / DAMAGED
+    for line in store.db.read(soundness.notes):
+        what = f"At fault until {line}. The store as it was is in {kept}"
+        yield Finding(check=name, what=what, mend=f"{mend} (once you have seen it)", derived=True)
 
 
 def _references(name: str, store: NamedStore) -> Iterator[Finding]:
@@ -118,6 +162,8 @@ Check = Callable[[str, NamedStore], Iterator[Finding]]
 
 CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("integrity", _integrity),
+    ("rows", _rows),
+    ("memories", _memories),
     ("references", _references),
     ("index", _index),
     ("vectors", _vectors),
@@ -201,7 +247,7 @@ def open_user_store(on_commit: Callable[[], None] | None = None) -> tuple[Databa
         if state == "damaged":
             what = f"{path} is damaged or is no database ({found.said}). It is at"
             what += f" {_move_aside(path)} now"
-    copy = migrations.newest_sound_copy(places.backups(USER), role="user")
+    copy = soundness.newest_sound_copy(places.backups(USER), role="user")
     if copy is not None:
         drop_logs(path)
         with replacing(path, "no copy was put there") as temporary:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from yaadwatch import places
-from yaadwatch.db import history, migrations, nodes, projects
+from yaadwatch.db import history, nodes, projects, soundness
 from yaadwatch.db.database import Database
 from yaadwatch.db.files import Connection, drop_logs, replacing
 from yaadwatch.model.errors import Code, YaadError
@@ -25,8 +25,6 @@ from yaadwatch.workspace.workspace import Home
 
 SNAPSHOTS = "snapshots"
 """The folder beside a store with snapshots of agent files."""
-DAMAGED = "damaged"
-"""The folder beside a store for damaged stores that were moved; later ones in subfolders."""
 
 _log: Final = logging.getLogger(__name__)
 _following: Final = threading.Lock()
@@ -265,28 +263,36 @@ def located(project: Project, layout: Layout) -> Project:
     )
 
 
-def restore(home: Home, layout: Layout) -> Identity:
-    """Return the project of this repository with the memories of its newest backup.
+def restore(home: Home, layout: Layout, date: str | None = None) -> Identity:
+    """Return the project of this repository with the memories of its newest sound backup.
+
+    Args:
+        home: what may be reached.
+        layout: the repository.
+        date: take the newest backup of this day (YYYY-MM-DD, UTC) or before.
 
     Raises:
-        YaadError: NOT_FOUND (no backup), CONFLICT (there are memories that the backup would
+        YaadError: NOT_FOUND (no sound backup), CONFLICT (there are memories that the backup would
             replace), UNAVAILABLE (it cannot be read or written).
     """
     where = repo_layout.main_root(layout) or layout.common_dir
     project = home.registered(layout) or home.follow(layout) or _lost(home, layout)
-    backup = newest_backup(project) if project is not None else None
+    backup = newest_backup(project, date) if project is not None else None
     if project is None or backup is None:
+        days = _days_of_backups(project) if project is not None else ""
+        until = f" of {date} or before" if date else ""
         raise YaadError(
             Code.NOT_FOUND,
-            f"There is no backup of {where}; nothing was restored.",
-            hint="Start afresh: yaadwatch add",
+            f"There is no sound backup of {where}{until}; nothing was restored.",
+            hint=f"There are those of {days}." if days else "Start afresh: yaadwatch add",
         )
     path = home.stores.path(project.id)
     if os.path.lexists(path) and _holds_memories(home, project):
         raise YaadError(
             Code.CONFLICT,
             f"{path} holds memories of its own; it was not replaced by {backup}.",
-            hint="To have the backup instead, move that file away, then try again.",
+            hint="To have the backup instead, move that file away, then try again. There are those"
+            f" of {_days_of_backups(project)} (--date).",
         )
     home.stores.close_one(project.id)
     outcome = "nothing was restored"
@@ -310,9 +316,14 @@ def restore(home: Home, layout: Layout) -> Identity:
     return Identity(project=back, adopted=True, former_root=former_root)
 
 
-def newest_backup(project: Project) -> Path | None:
-    """Return the newest undamaged backup of a project's store, or None."""
-    return migrations.newest_sound_copy(places.backups(project.id), role="project")
+def newest_backup(project: Project, date: str | None = None) -> Path | None:
+    """Return the newest sound backup of a project's store, of a day or before; None without one."""
+    return soundness.newest_sound_copy(places.backups(project.id), role="project", date=date)
+
+
+def _days_of_backups(project: Project) -> str:
+    names = sorted((one.name for one in places.backups(project.id).glob("*.db")), reverse=True)
+    return ", ".join(dict.fromkeys(f"{name[:4]}-{name[4:6]}-{name[6:8]}" for name in names))
 
 
 def repositories(home: Home, project: Project) -> list[Path]:

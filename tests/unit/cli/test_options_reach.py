@@ -23,6 +23,7 @@ from recording import command
         ("tasks --all-branches", "tasks", {"all_branches": True}),
         ("traverse ab12 --direction descendants", "traverse", {"direction": "descendants"}),
         ("add --mode read --separate", "add", {"separate": True}),
+        ("add --restore --date 2026-03-01", "add", {"date": "2026-03-01"}),
         ("show ab12 --view all", "show", {"view": "all"}),
         ("reanchor ab12 --accept-change", "reanchor", {"accept_change": True}),
         ("review --list", "review", {}),

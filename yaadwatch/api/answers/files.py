@@ -390,13 +390,14 @@ class _Finding(Problem):
 
 
 class StoreVerified(TypedDict):
-    """What is wrong in a store. With `repair`, what is derived (the index, vectors) is rebuilt;
-    nothing else is ever written. Exit status 1 with findings."""
+    """What is wrong in a store. With `repair`, what is derived (the index, vectors) is rebuilt, a
+    row that cannot be read is mended or deleted, and a text that is not as it was stored is taken
+    from a backup; nothing else is ever written. Exit status 1 with findings."""
 
     path: str
     sound: bool
     checks: list[str]
-    """integrity, references, index, vectors, permissions"""
+    """integrity, rows, memories, references, index, vectors, permissions"""
     findings: list[_Finding]
     repaired: list[str]
 

@@ -69,7 +69,8 @@ class Verify(Message, answer="StoreVerified"):
 
     user: bool = field(f"--user  {_OWN}", default=False)
     repair: bool = field(
-        "--repair  rebuild what is derived from the rest: index, vectors", default=False
+        "--repair  mend rows and texts, rebuild what is derived from the rest: index, vectors",
+        default=False,
     )
 
 
@@ -103,6 +104,11 @@ class EmbedDisable(Message, answer="Embedding"):
     erase: bool = field("--erase  for disable: also delete the vectors", default=False)
 
 
+def _day(name: str, given: str) -> None:
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", given):
+        raise ValueError(f"{name} must be a day such as 2026-03-01, got {given!r}")
+
+
 class Add(Message, answer="Added"):
     """Watch a repository and read its agent files."""
 
@@ -121,6 +127,11 @@ class Add(Message, answer="Added"):
     restore: bool = field(
         "--restore  bring back the newest backup of this repository", default=False, one_of="which"
     )
+    date: str | None = field(
+        "--date YYYY-MM-DD  with --restore: the newest backup of that day or before",
+        default=None,
+        limit=Form(_day),
+    )
     mode: str | None = field(
         "--mode  what may be written: a block in your agent files (inline), a file of ours that git"
         " ignores (private), nothing (read); default: inline for files that git does not track,"
@@ -133,6 +144,8 @@ class Add(Message, answer="Added"):
         """Raise ValueError when the flags exclude each other."""
         if self.adopt + self.separate + self.restore > 1:
             raise ValueError("only one of adopt, separate and restore can be asked for")
+        if self.date and not self.restore:
+            raise ValueError("date goes with restore")
 
 
 class Remove(Message, answer="Removed"):
