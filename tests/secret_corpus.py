@@ -33,6 +33,9 @@ HUNTER = glue("hun", "ter2")
 LETTERS_ALONE = glue("let", "mein")
 BASE32 = body(32, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
 
+DRAWN = glue("wJalrXUtnFEMIq7Rk3", "DENGbPxRfiCYzQ81vLmT4s")
+"""Forty characters drawn by lot: both cases, digits here and there."""
+
 TOKENS = {
     "aws access key": glue("AK", "IA", body(16, UPPER)),
     "aws session key": glue("AS", "IA", body(16, UPPER)),
@@ -157,6 +160,8 @@ IN_PLACE = [
     ("client_secret={}", body(32)),
     ("AWS_SECRET_ACCESS_KEY={}", glue(body(20), "/", body(19))),
     ("aws_secret_access_key = {}", glue(body(13), "/", body(10), "/", body(15))),
+    ("secret {}", DRAWN),
+    ("Deploy with the token {} from the vault", DRAWN),
     ("API_KEY={}", UUID),
     ("apiKey: '{}'", body(24)),
     ("X-Api-Key: {}", body(32, HEX)),
@@ -332,6 +337,7 @@ IN_PLACE = [
 ]
 
 LOOK_ALIKES = [
+    "the token getUserByIdV2FromTheServiceOfTheShop1 is a name",
     # Digests, ids, versions
     "commit da39a3ee5e6b4b0d3255bfef95601890afd80709 fixed it",
     "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",

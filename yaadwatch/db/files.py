@@ -62,6 +62,10 @@ def _translate(path: Path, outcome: str, error: BaseException) -> None:
         raise unavailable(
             f"There is no space left for {path}; {outcome}.", "Free some space, then try again."
         ) from error
+    if isinstance(error, apsw.NoMemError | MemoryError):
+        raise unavailable(
+            f"There is not enough memory for {path}; {outcome}.", "End a program, then try again."
+        ) from error
     if _is_damage(error):
         raise damaged(path, str(error), outcome) from error
     if isinstance(error, apsw.BusyError):

@@ -18,6 +18,7 @@ from yaadwatch.text.secret_shapes import (
     Check,
     SecretKind,
     is_common,
+    is_drawn,
     is_filler,
     is_lone_password,
     is_name,
@@ -396,6 +397,15 @@ def _assignment(found: re.Match[str]) -> SecretKind | None:
     return _kind(name), start, start + len(secret)
 
 
+def _beside_id(found: re.Match[str]) -> SecretKind | None:
+    """Check what is as long as the secret of an AWS key: a commit or a path has no such mixture."""
+    secret = found["secret"]
+    near = not any(map(str.isalnum, found["between"]))
+    mixed = any(map(str.isupper, secret)) and any(map(str.islower, secret))
+    good = near or (mixed and DIGIT.search(secret) and not is_reference(secret))
+    return ("aws-key", *found.span("secret")) if good else None
+
+
 def _phrase(found: re.Match[str]) -> SecretKind | None:
     """Check words to the end of the line: a sentence has words of grammar, a phrase has none."""
     if not is_lone_password(found["secret"], chars_min=12):
@@ -423,6 +433,7 @@ def _prose(found: re.Match[str]) -> SecretKind | None:
         strange = bool(DIGIT.search(secret)) and not secret.islower() and not secret.isdecimal()
         good = (quoted or strange) and is_secret(secret, strong=True)
         good = password and (good or (quoted and is_common(secret)))
+        good = good or (is_drawn(secret) and is_secret(secret, strong=True))
     else:
         lone = quoted and password and is_lone_password(secret, chars_min=6)
         may_be = not secret.isdecimal() or found["link"].strip() in ("is", "is:")
@@ -483,9 +494,14 @@ PLACES: Final[tuple[tuple[Check, str, str], ...]] = (
         (?:[ ]{0,2}[:=][ ]{0,2}|[ ](?:as|with|are)[ ])["'`]?(?P<user>[\w.@-]{2,40})["'`]?
         (?P<between>[ ]?[/:][ ]?)["'`]?
         (?P<secret>[^\s"'`]{6,100})"""),
-    (token_check("aws-key"), "akia asia",
-     r"""(?-i:A(?:KIA|SIA)[A-Z0-9]{16})["'\s,:;/|]{1,8}
-        (?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"""),
+    # The secret of 40 characters beside the id of an AWS key, whatever stands between.
+    (_beside_id, "akia asia",
+     r"""(?-i:A(?:KIA|SIA)[A-Z0-9]{16})
+        (?P<between>["'\s,:;/|]{1,8}|[^\n]{1,200}?(?<![A-Za-z0-9/+=_-]))
+        (?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=_-])"""),
+    (_beside_id, "akia asia",
+     r"""(?<![A-Za-z0-9/+=_-])(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=_-])
+        (?P<between>[^\n]{1,100}?)(?-i:A(?:KIA|SIA)[A-Z0-9]{16})"""),
     # Words that were drawn by lot.
     (_phrase, "phrase mnemonic",
      r"""(?:(?P<own>pass[ ]?phrase)|(?:seed|recovery|backup|secret)[ ]phrase|mnemonic)["'*]{0,3}[ ]?

@@ -309,6 +309,20 @@ def is_lone_password(value: str, *, chars_min: int) -> bool:
     return value.islower() or value.isupper() or not KEYWORD.search(value)
 
 
+def is_drawn(value: str) -> bool:
+    """Return whether a long word is drawn by lot: both cases, and digits in at least three places.
+
+    `getUserByIdV2FromService1` has two.
+    """
+    return (
+        len(value) >= 24
+        and sum(map(str.isupper, value)) >= 3
+        and sum(map(str.islower, value)) >= 3
+        and len(re.findall(r"[0-9]+", value)) >= 3
+        and not is_name(value)
+    )
+
+
 def is_common(value: str) -> bool:
     """Return whether a word is a common password."""
     return value.lower() in _COMMON

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from secret_corpus import HEX, HUNTER, IN_PLACE, LOOK_ALIKES, TOKENS, body
+from secret_corpus import DRAWN, HEX, HUNTER, IN_PLACE, LOOK_ALIKES, TOKENS, body
 
 from yaadwatch.text.privacy import mask, mask_tokens, mask_tree
 
@@ -93,6 +93,10 @@ def test_what_belongs_to_the_id_of_a_key_is_masked_with_it():
 
     assert mask(f"{key} / {body(40)}").text == "[masked:aws-key] / [masked:aws-key]"
     assert mask(f'"{key}",\n"{body(40)}"').text == '"[masked:aws-key]",\n"[masked:aws-key]"'
+    for said in ("Sign with {} and secret {} here", "Use {} with {} for the bucket", "{} ({})"):
+        masked = said.format("[masked:aws-key]", "[masked:aws-key]")
+        assert mask(said.format(key, DRAWN)).text == masked
+        assert mask(said.format(DRAWN, key)).text == masked
 
 
 @pytest.mark.parametrize(("place", "secret"), IN_PLACE)
@@ -114,6 +118,13 @@ def test_what_only_looks_like_a_secret_stays_as_it_is(text):
 
     assert masked.text is text
     assert masked.kinds == ()
+
+
+@pytest.mark.parametrize("beside", [body(40, HEX), "src/config/parser/ReadsEveryKeyOfAWS1.go"])
+def test_a_commit_or_a_path_beside_the_id_of_a_key_is_no_secret(beside):
+    masked = mask(f"The id {TOKENS['aws access key']} is read at {beside} only.")
+
+    assert masked.text == f"The id [masked:aws-key] is read at {beside} only."
 
 
 def test_a_text_is_masked_in_every_place_and_each_kind_is_named_once():
