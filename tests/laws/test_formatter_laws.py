@@ -169,8 +169,8 @@ DIFFERENT = [
     ("a.kt", 'fun f() = """\n a\n""".trimIndent()', 'fun f() = """\n $a\n""".trimIndent()'),
     (
         "a.java",
-        'class A { String f() { return """\n a\n """; } }',
-        'class A { String f() { return """\n a\n"""; } }',
+        'class A { String f() { return """\n a b\n """; } }',
+        'class A { String f() { return """\n ab\n """; } }',
     ),
     (
         "a.java",
@@ -227,7 +227,84 @@ DIFFERENT = [
     ("a.go", "package a\nfunc f() (err error) { return }", "package a\nfunc f() error { return }"),
     ("a.go", "package a\nfunc f(int) {}", "package a\nfunc f() int {}"),
     ("a.go", "package a\nfunc f(...int) {}", "package a\nfunc f(int) {}"),
+    (
+        "a.js",
+        "function f() { if (a) { if (b) c() } else d() }",
+        "function f() { if (a) if (b) c(); else d() }",
+    ),
+    ("a.js", "function f() { if (a) { b(); c() } }", "function f() { if (a) b(); c() }"),
+    ("a.php", "<?php class f { use A, B; }", "<?php class f { use A; }"),
+    (
+        "a.php",
+        "<?php class f { use A, B { A::c insteadof B; } }",
+        "<?php class f { use A; use B; }",
+    ),
+    ("a.cs", 'class A { void f() { g($"b  {c}"); } }', 'class A { void f() { g($"b {c}"); } }'),
+    (
+        "a.cs",
+        'class A { void f() { g($"""\n b {c}\n """); } }',
+        'class A { void f() { g($"""\n b {d}\n """); } }',
+    ),
+    ("a.yaml", "f: |\n  a\n   b", "f: |\n  a\n  b"),
+    ("a.yaml", "f: |\n  a\n  b", "f: >\n  a\n  b"),
+    *(
+        ("a.yaml", f'f: "{one}"', f"f: {one}")
+        for one in ("22:22", "1_000", "1e3", "0x1f", "010", "1.5", "yes", "2020-01-02", "~")
+    ),
 ]
+
+
+SAME = [
+    (
+        "a.js",
+        "function f() { if (a) { return b } else { for (;;) { c() } } }",
+        "function f() { if (a) return b; else for (;;) c() }",
+    ),
+    (
+        "a.ts",
+        "function f() { while (a) { b() }\n do { c() } while (d) }",
+        "function f() { while (a) b()\n do c(); while (d); }",
+    ),
+    (
+        "a.php",
+        "<?php function f() { if ($a) { b(); } else { c(); } }",
+        "<?php function f() { if ($a) b(); else c(); }",
+    ),
+    ("a.php", "<?php class f { use A, \\B\\C; }", "<?php class f { use A; use \\B\\C; }"),
+    (
+        "a.java",
+        "class A { void f() { if (a) { b(); } for (int c : d) { e(); } } }",
+        "class A { void f() { if (a) b(); for (int c : d) e(); } }",
+    ),
+    (
+        "a.java",
+        'class A { String f() { return """\n a:\n   b  {\n"""; } }',
+        'class A { String f() { return """\n a:\n b {\n """; } }',
+    ),
+    (
+        "a.cs",
+        "class A { void f() { foreach (var a in b) { c(); } } }",
+        "class A { void f() { foreach (var a in b) c(); } }",
+    ),
+    (
+        "a.cs",
+        'class A { void f() { g($"""\n  a  {b}\n   c\n """); } }',
+        'class A { void f() { g($"""\n a {b}\n c\n"""); } }',
+    ),
+    ("a.yaml", "f: |\n  a\n\n  b\n\n", "f: |-\n    a \n    b"),
+    ("a.yaml", "f: >\n  a b\n  c", "f: >-\n  a\n  b c"),
+    ("a.yaml", 'f: "a\\n<b> c"', 'f: "a\\n\\\n  <b>\n  c"'),
+    ("a.yaml", 'f: "a  \\"b\\""', 'f: "a\\\n  \\  \\"b\\""'),
+    ("a.yaml", 'f: ["8080:80", "1.25.0", "03:00"]', "f:\n- 8080:80\n- 1.25.0\n- 03:00"),
+]
+
+
+@pytest.mark.parametrize(("path", "one", "other"), SAME)
+def test_what_a_formatter_does_is_no_change(path, one, other):
+    first, second = (define(text.encode(), path, "f") for text in (one, other))
+
+    assert first.state is State.FOUND
+    assert first.fingerprint == second.fingerprint
 
 
 @pytest.mark.parametrize(("path", "one", "other"), DIFFERENT)

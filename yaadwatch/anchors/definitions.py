@@ -317,10 +317,13 @@ def define_by_lines(source: bytes, path: str, symbol: str) -> Definition:
     depth, end = _indent(first), line
     is_braced = first.rstrip().endswith("{")  # then a text inside may begin at any column
     kept: list[str] = []
+    has_texts = path.endswith(_WITH_TEXT_BLOCKS)
+    is_text = has_texts and first.count('"""') % 2 == 1
     for number, one in enumerate(rest, line + 1):
         if not one.strip() or _COMMENT.match(one):
             continue
-        wide = _indent(one)
+        wide = depth + 1 if is_text else _indent(one)  # a text may begin at any column
+        is_text ^= has_texts and one.count('"""') % 2 == 1
         if wide < depth and not is_braced:
             break
         # One more clause of the same name belongs to it, as functions of Elixir have them.
@@ -350,15 +353,16 @@ def _as_mix_formats(line: str) -> str:
     `(a + b) < c` is `a + b < c`, and `(a - b) * c` is not told from `a - b * c` either.
     """
     line = _REMARK_OF_ELIXIR.sub(r"\1", line)
-    line = _NOT_IN.sub(r"\1 not in", line)
+    line = _NOT_IN.sub(r"\1\2 not in", line)
     line = _HEX.sub(lambda found: found[1] + found[2].upper(), line)
     return _UNCOUNTED_IN_ELIXIR.sub("", line)
 
 
+_WITH_TEXT_BLOCKS = (".ex", ".exs", ".scala", ".groovy", ".gradle", ".jl", ".dart", ".fs")
 _REMARK_OF_ELIXIR = re.compile(
     r"^((?:[^\"#]|\"(?:[^\"\\]|\\.)*+\"|#(?=\{)|(?<!\s)#(?!\{))*?)\s#(?!\{).*$"
 )
-_NOT_IN = re.compile(r"\bnot\b[\s(]+([\w.@]+)\s+in\b")
+_NOT_IN = re.compile(r"\bnot\b(?:\s*(\((?:[^()]|\([^()]*+\))*+\))|[\s(]+([\w.@]+))\s+in\b")
 _HEX = re.compile(r"\b(0x)([\da-fA-F]+)")
 _LAST_OPTIONS = re.compile(r"\[(\w++[?!]?:(?!:)[^\[\]]*+)\]")
 """`f([a: 1])` is `f(a: 1)`."""

@@ -175,6 +175,12 @@ def _value_css(found: "re.Match[bytes]") -> bytes:
     return (found[1] or b"0") + (b"." + found[2]).rstrip(b"0").rstrip(b".")
 
 
+_BRANCHES = frozenset(
+    (
+        *("if_statement", "else_clause", "else_if_clause", "while_statement", "do_statement"),
+        *("for_statement", "for_in_statement", "foreach_statement", "enhanced_for_statement"),
+    )
+)
 _INDENTED = frozenset((b"yaml", b"yml", b"python", b"py", b"text"))
 """Languages in which white space has a meaning."""
 _OPERATORS = rb"[<>=!]=|<>|[=-]>|--|\+\+|&&|\|\||::|\?\?"
@@ -203,16 +209,18 @@ _LANGUAGE = re.compile(
 
 
 def text_block(node: "Node", source: bytes) -> "list[Node | bytes] | None":
-    """Return a triple-quoted text without its common indentation.
+    """Return a triple-quoted text as its words, because astyle moves its lines.
 
-    Behind a comment that names another language (`// language=json`) only its words count, unless
-    white space has a meaning there.
+    Behind a comment that names another language (`// language=json`) it is compared as such; white
+    space counts where it has a meaning in that language.
     """
     written = text(node, source)
     if written[:3] != b'"""' or b"\n" not in written:
         return [written]
     language = language_of_block(node, source)
-    if language and language not in _INDENTED:
+    if not language:
+        return [words(written)]
+    if language not in _INDENTED:
         return [embedded(written[3:-3].replace(b"\0", b" "), language)]
     first, *lines = written.split(b"\n")
     depth = indentation(lines)
@@ -232,7 +240,24 @@ def language_of_block(node: "Node", source: bytes) -> bytes:
 def raw(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     """Return a multi-line raw string of C# as its words, because clang-format reformats it."""
     written = text(node, source)
-    return [words(written) if b"\n" in written else written]
+    if b"\n" not in written or not written.lstrip(b"$").startswith(b'"""'):
+        return None if node.child_count else [written]
+    found: list[Node | bytes] = []
+    at = node.start_byte
+    for child in node.children:
+        if child.type == "interpolation":
+            found += [words(source[at : child.start_byte]), child]
+            at = child.end_byte
+    return [*found, words(source[at : node.end_byte])]
+
+
+def branch(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`if (a) { b }` is `if (a) b`: braces round the one statement of a branch say nothing."""
+    only = named(node)
+    if len(only) != 1 or only[0].type.endswith("_declaration"):
+        return None
+    around = node.parent
+    return [only[0]] if around is not None and around.type in _BRANCHES else None
 
 
 def indentation(lines: "list[bytes]") -> int:

@@ -174,6 +174,7 @@ def _alternatives(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
 JAVASCRIPT: "Mapping[str, Rule]" = {
     "string": normal_forms.javascript,
     "number": number,
+    "statement_block": normal_forms.branch,
     "arrow_function": _arrow,
     "parenthesized_expression": ungrouped,
     "binary_expression": logical,

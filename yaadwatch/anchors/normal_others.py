@@ -182,6 +182,14 @@ def _array(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
     return wrapped(node.type.encode(), [b"[", *items, b"]"])
 
 
+def _traits(node: "Node", _source: bytes) -> "list[Node | bytes] | None":
+    """`use A, B;` is `use A; use B;` in a class of PHP."""
+    names = named(node)
+    if not all(one.type in ("name", "qualified_name") for one in names):
+        return None
+    return [part for one in names for part in wrapped(b"use_declaration", [one])]
+
+
 def _modifiers(node: "Node", source: bytes) -> "list[Node | bytes] | None":
     """`final static` is `static final` in Java."""
     inside = code(node)
@@ -237,6 +245,7 @@ RUST: "Mapping[str, Rule]" = {
 }
 JAVA: "Mapping[str, Rule]" = {
     "parenthesized_expression": ungrouped,
+    "block": normal_forms.branch,
     "lambda_expression": _one_parameter,
     "modifiers": _modifiers,
     "enum_body_declarations": _members,
@@ -248,6 +257,8 @@ JAVA: "Mapping[str, Rule]" = {
 }
 C_SHARP: "Mapping[str, Rule]" = {
     "raw_string_literal": normal_forms.raw,
+    "interpolated_string_expression": normal_forms.raw,
+    "block": normal_forms.branch,
     "string_literal": normal_forms.text_block,
     "binary_expression": normal_forms.added,
     "parenthesized_expression": ungrouped,
@@ -259,6 +270,8 @@ PHP: "Mapping[str, Rule]" = {
     "integer": normal_javascript.number,
     "float": normal_javascript.number,
     "array_creation_expression": _array,
+    "compound_statement": normal_forms.branch,
+    "use_declaration": _traits,
     "heredoc": normal_forms.heredoc_php,
     "nowdoc": normal_forms.heredoc_php,
     "object_creation_expression": _created,

@@ -32,9 +32,12 @@ _MARKS = frozenset((",", ":", "=", "-", "?", "[", "]", "{", "}"))
 _BESIDE = frozenset(("comment", "anchor", "tag"))
 _QUOTED = frozenset(("string", "double_quote_scalar", "single_quote_scalar", "quoted_key"))
 _READ_DIFFERENTLY = re.compile(
-    rb"(?i)(?:[-+]?\.?\d[\da-fxotz_.:+ -]*|[-+]?\.(?:inf|nan)|~|=|<<|y|n|yes|no|on|off|true|false"
-    rb"|null)\Z"
+    rb"(?i)(?:(?!0\d*:[\d:]*\Z)[-+]?(?:0b[01_]+|0o[0-7_]+|0x[\da-f_]+|\.(?:inf|nan)"
+    rb"|(?:\d[\d_]*(?::[0-5]?\d)*(?:\.[\d_]*)?|\.\d[\d_]*)(?:e[-+]?\d+)?)"
+    rb"|\d{4}-\d\d?-\d\d?(?:[t\s].*)?|~|=|<<|y|n|yes|no|on|off|true|false|null)\Z"
 )
+"""Texts that YAML 1.1 or 1.2 takes for a number, a time, a truth or nothing."""
+_CONTINUED = re.compile(rb"\\(?:(\n[ \t]*)|(.))", re.DOTALL)
 _ESCAPED = re.compile(rb"\\([\\\"])")
 _LARGE_BYTES = 64 * 1024
 """A value larger than this is a table of data, and compared as text."""
@@ -111,6 +114,8 @@ def _quoted(written: bytes, *, is_yaml: bool) -> bytes:
     else:
         inside = written[1:-1]
     if is_yaml:
+        if quote == b'"':
+            inside = _CONTINUED.sub(_continued, inside)
         inside = _folded(inside)
         if quote == b"'":
             return b"s:" + inside.replace(b"''", b"'")
@@ -119,6 +124,13 @@ def _quoted(written: bytes, *, is_yaml: bool) -> bytes:
             return b"e:" + inside
         inside = _ESCAPED.sub(rb"\1", inside)
     return b"s:" + inside
+
+
+def _continued(found: "re.Match[bytes]") -> bytes:
+    """Return nothing for a line end behind a backslash, and a blank for a blank behind one."""
+    if found[1]:
+        return b""
+    return b" " if found[2] == b" " else found[0]
 
 
 def _folded(written: bytes) -> bytes:
@@ -138,14 +150,16 @@ def _folded(written: bytes) -> bytes:
 
 
 def _block(written: bytes) -> bytes:
-    """Return a block scalar without its common indentation."""
+    """Return a block scalar without its common indentation, empty lines and ends of lines.
+
+    Formatters remove empty lines, write `|-` for `|`, and break the lines behind `>` anew.
+    """
     head, _, body = written.partition(b"\n")
-    head = b"".join(mark for mark in (b"|", b">", b"-", b"+") if mark in head.partition(b"#")[0])
-    lines = body.split(b"\n")
-    depths = [len(line) - len(line.lstrip(b" ")) for line in lines if line.strip()]
-    depth = min(depths, default=0)
-    text = b"\n".join(line[depth:] for line in lines)
-    return head + b"\n" + (text if b"+" in head else text.rstrip())
+    lines = [line.rstrip() for line in body.split(b"\n") if line.strip()]
+    if head.startswith(b">"):
+        return b">" + b" ".join(body.split())
+    depth = min((len(line) - len(line.lstrip(b" ")) for line in lines), default=0)
+    return b"|" + b"\n".join(line[depth:] for line in lines)
 
 
 _MAPPINGS = frozenset(("object", "inline_table", "block_mapping", "flow_mapping"))
