@@ -43,6 +43,9 @@ class Tree:
             found.sort()
         return cls(frozenset(ordered), by_name, folders)
 
+    def __len__(self) -> int:
+        return len(self.paths)
+
     def match(self, mention: str, *, folder: str = "") -> str | None:
         """Return the one file that `mention` means, or None for none or several.
 

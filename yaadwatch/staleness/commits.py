@@ -301,7 +301,6 @@ class AtHead:
     hidden: frozenset[str] = frozenset()
     _found: dict[str, FileInView | None] = field(default_factory=dict)
     _windows: dict[str, Window] = field(default_factory=dict)
-    _listing: Tree | None = None
 
     def find(self, path: str) -> FileInView | None:
         """Return the file at `path` in the commit, or None."""
@@ -372,9 +371,7 @@ class AtHead:
 
     def listing(self) -> Tree:
         """Return all files of the commit."""
-        if self._listing is None:
-            self._listing = self.history.listing(self.head.commit)
-        return self._listing
+        return self.history.listing(self.head.commit)
 
     def has_folder(self, path: str) -> bool:
         """Return whether the commit has a folder, or a submodule, at `path`."""

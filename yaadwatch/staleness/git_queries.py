@@ -20,11 +20,13 @@ _ONCE = (
     *("tracked", "untracked", "left_out", "staged_renames", "is_as_indexed", "differing"),
 )
 """Queries that are answered from the cache when they are repeated."""
-_LISTS = ("differing", "differing_little", "file_changes", "window_changes", "paths_at")
+_LISTS = ("differing", "differing_little", "file_changes", "window_changes", "paths_at", "tree_at")
 """Queries whose answers grow with the tree: of these only `LISTED_MAX` rows are cached."""
 LISTED_MAX = 20_000
-"""Some 8 MiB. A memory asks about one or two commits, and memories of one commit follow each other;
-the last answer is kept however long it is."""
+"""Some 8 MiB. A memory asks about one or two commits, and memories of one commit follow each
+other."""
+_LISTS_MIN = 4
+"""So many answers are cached however long they are."""
 _READ_COST = 2
 """Reading a changed file costs as much as searching so many files of a tree."""
 _STOPS_MAX = 8
@@ -76,7 +78,7 @@ class History(Repository):
         if key[0] not in _LISTS or not isinstance(answer, Sized):
             return
         self._rows_of[key] = len(answer)
-        while len(self._rows_of) > 1 and sum(self._rows_of.values()) > LISTED_MAX:
+        while len(self._rows_of) > _LISTS_MIN and sum(self._rows_of.values()) > LISTED_MAX:
             oldest = next(iter(self._rows_of))
             del self._rows_of[oldest], self._answers[oldest]
 
@@ -100,7 +102,13 @@ class History(Repository):
 
     def listing(self, commit: str) -> Tree:
         """Return the files of a commit; none for ''."""
+        return self.once("tree_at", self._tree_at, commit)
+
+    def _tree_at(self, commit: str) -> Tree:
         return Tree.of(self.paths_at(commit) if commit else ())
+
+    def _count_at(self, commit: str) -> int:
+        return len(self.paths_at(commit))
 
     def submodule_above(self, commit: str, path: str) -> str | None:
         """Return the submodule of `commit` that `path` is inside; None when there is none."""
@@ -303,7 +311,9 @@ class History(Repository):
             is_whole = not any(("holding", near, word) in self._failed for word in words)
             if near == at or len(known) < len(words) or not is_whole:
                 continue
-            changes = self.differing_little(near, at, len(self.paths_at(near)) // _READ_COST)
+            changes = self.differing_little(
+                near, at, self.once("count_at", self._count_at, near) // _READ_COST
+            )
             carried = self._carried(known, changes) if changes is not None else None
             found = self.texts_only(carried, at=at) if carried is not None else None
             if found is not None:
