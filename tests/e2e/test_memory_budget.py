@@ -1,0 +1,47 @@
+"""What a large repository may take of the memory: the peak of a daemon that reads it.
+
+The whole life of a daemon, with a real repository: `python -m tests.bench.memory`.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.bench.scale import build
+from tests.machine import Checkout, wait_until
+
+SOAK = bool(os.environ.get("YAAD_SOAK"))
+FILES, RULES, ROUNDS = (5300, 700, 8) if SOAK else (1500, 160, 8)
+PEAK_MIB = 120 if SOAK else 95
+
+
+def _module(number):
+    return f"lib/part{number // 1600}/group{number // 40 % 40}/module{number}.py"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="/proc has the peak")
+def test_daemon_reads_rules_of_many_commits_within_its_memory(machine):
+    root = machine.home / "code" / "large"
+    build(root, FILES)
+    checkout = Checkout(root, machine.env)
+    rules = ""
+    for at in range(ROUNDS):
+        for number in range(at * RULES // ROUNDS, (at + 1) * RULES // ROUNDS):
+            rules += f"- `function_{number}` in {_module(number)} takes number {number}\n"
+        for number in range(FILES - 10):
+            with (root / _module(number)).open("a") as stream:
+                stream.write(f"# round {at}\n")
+        checkout.commit(f"round {at}", {"CLAUDE.md": rules})
+    machine.ask("add", root, timeout=300)
+
+    wait_until(lambda: _is_compared(machine, root), patience_s=300)
+
+    status = Path(f"/proc/{machine.pid()}/status").read_text()
+    rows = dict(line.split(":", 1) for line in status.splitlines())
+    assert int(rows["VmHWM"].split()[0]) / 1024 < PEAK_MIB
+
+
+def _is_compared(machine, root):
+    found = machine.ask("stale", "--no-check", cwd=root)
+    return found["looking"] == 0 and not found["comparing"]
