@@ -115,6 +115,8 @@ def inspect_store(path: Path, role: Literal["user", "project"]) -> StoreState:
         if is_damage(error):
             return StoreState(path=path, state="damaged", said=str(error.__cause__))
         return StoreState(path=path, state="unusable", said=error.message)
+    except UnicodeDecodeError as error:  # in the schema
+        return StoreState(path=path, state="damaged", said=str(error))
     except OSError as error:
         return StoreState(path=path, state="unusable", said=error.strerror or str(error))
     if faults:

@@ -19,6 +19,7 @@ from yaadwatch.db.connections import Group, Pool, commit_together
 from yaadwatch.db.files import (
     DAMAGED,
     StoreFile,
+    damaged,
     make_folder,
     not_in_place,
     refused,
@@ -297,7 +298,15 @@ class Database:
                 f"{self.path} has rows that cannot be read ({error}); nothing was changed.",
                 "The daemon mends them: yaadwatch start. Then look: yaadwatch verify",
             ) from error
-        if self._pool.read_only or not self.mend():
+        if self._pool.read_only:
+            raise error
+        try:
+            mended = self.mend()
+        except UnicodeDecodeError as more:
+            raise damaged(self.path, str(more)) from error
+        if not mended and isinstance(error, UnicodeDecodeError):  # in the schema
+            raise damaged(self.path, str(error)) from error
+        if not mended:
             raise error
 
     def write(

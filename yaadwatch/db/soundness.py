@@ -82,7 +82,9 @@ def faults(conn: apsw.Connection) -> list[Fault]:
 
 def foreign(conn: apsw.Connection) -> list[tuple[str, str]]:
     """Return the type and name of the triggers and views that are not ours."""
-    sql = "SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+    sql = """
+        SELECT type, name, CAST(sql AS BLOB) FROM sqlite_schema WHERE type IN ('trigger', 'view')
+    """
     return [(kind, name) for kind, name, text in conn.execute(sql) if text not in _triggers()]
 
 
@@ -317,11 +319,11 @@ def _tables(conn: apsw.Connection) -> list[str]:
 
 
 @cache
-def _triggers() -> frozenset[str]:
+def _triggers() -> frozenset[bytes]:
     """Return the SQL of our own triggers and views."""
     with closing(apsw.Connection(":memory:")) as ours:
         migrations.run(ours, migrations.chain())
-        sql = "SELECT sql FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+        sql = "SELECT CAST(sql AS BLOB) FROM sqlite_schema WHERE type IN ('trigger', 'view')"
         return frozenset(column(ours, sql))
 
 
@@ -373,8 +375,13 @@ def check_copy(path: Path, *, role: str, project: str = "") -> None:
             if found != "ok":
                 raise damaged(path, str(found), outcome)
             if conn.pragma("user_version") == migrations.chain()[-1].version:
-                unsound = [str(fault) for fault in faults(conn)]
-                unsound = unsound or [f"memory {id_} has another text" for id_, _ in misread(conn)]
+                try:
+                    unsound = [str(fault) for fault in faults(conn)]
+                    unsound = unsound or [
+                        f"memory {id_} has another text" for id_, _ in misread(conn)
+                    ]
+                except UnicodeDecodeError as error:  # in the schema
+                    raise damaged(path, str(error), outcome) from error
                 if unsound:
                     raise damaged(path, unsound[0], outcome)
             meta = dict(iter(conn.execute("SELECT key, value FROM meta")))
