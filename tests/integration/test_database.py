@@ -361,7 +361,7 @@ def _truncated(path):
     ("spoil", "words"),
     [
         (lambda path: path.write_text("not a database, but long enough\n" * 200), "no database"),
-        (lambda path: path.write_bytes(b"x"), "not a yaadwatch store"),
+        (lambda path: path.write_bytes(b"x"), "no database"),
         (lambda path: path.touch(), "empty"),
         (_foreign, "not a yaadwatch store"),
         (_newer, "version 99"),

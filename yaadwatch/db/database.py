@@ -481,5 +481,5 @@ def _check_identity(conn: apsw.Connection, path: Path, role: Role, project: str)
     if project not in {"", found_project}:
         raise refused(
             f"{path} belongs to project {found_project}, not to {project}; it was not used.",
-            "Add the project again.",
+            "Move it away. Then, for the newest backup of its own: yaadwatch add --restore",
         )
