@@ -71,6 +71,9 @@ class WriteBatch:
         """
         found: dict[str, Mapping[str, object]] = {}
         for anchor in rests_on:
+            # What is declared is named as the package that it is; a line is no thing.
+            if anchor.is_declared or anchor.is_spot:
+                continue
             found[self._thing(node, *changes.thing_of(anchor))] = {}
         for name in names:
             found.setdefault(self._thing(node, name, "entity"), _BY_WORDS)
