@@ -23,7 +23,7 @@ _FIELD = re.compile(r"(?P<quote>[\"']?)(?P<key>[\w.-]+)(?P=quote)[ \t]*:(?:[ \t]
 _QUOTED = re.compile(r"(?P<quote>[\"'])(?P<text>(?:(?!(?P=quote)).)*)(?P=quote)(?:\s+#.*|\s*)")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 _PART = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^,\"'])+")
-_COMMA = re.compile(r",(?![^{}]*\})")
+_PATTERN = re.compile(r"(?:[^,{}]++|\{[^{}]*+\}|[{}])++")
 _WORDS: Final = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
@@ -63,7 +63,7 @@ def places(lines: Sequence[str]) -> Mapping[str, int]:
 def patterns(value: Value) -> tuple[str, ...]:
     """Return the patterns in a value: a list, or one text separated by commas."""
     if isinstance(value, str):
-        value = tuple(part.strip() for part in _COMMA.split(value))
+        value = tuple(part.strip() for part in _PATTERN.findall(value))
     return tuple(filter(None, value)) if isinstance(value, tuple) else ()
 
 

@@ -27,9 +27,11 @@ DOUBTFUL: Final = "a label or comment above may hold for it, too"
 TAG: Final = "it stands inside a tag that may change what it means"
 FRAGMENT: Final = "it makes no sense without the text around it"
 
-_LINKS = re.compile(r"!?\[[^\[\]]*\]\([^()]*\)|<?https?://\S+>?|\[[^\]]+\]\[[^\]]*\]|(?<!\S)@\S+")
+_LINKS = re.compile(
+    r"!?\[[^\[\]]*\]\([^()]*\)|<?https?://\S+>?|\[[^\[\]]+\]\[[^\[\]]*\]|(?<!\S)@\S+"
+)
 _ANCHOR = re.compile(r"^\W*\[[^\[\]]*\]\(#[^()]*\)")
-_PATH = re.compile(r"[\w.@-]*[/.][\w./@*-]+")
+_PATH = re.compile(r"[\w@-]*[/.][\w./@*-]+")
 _CODE = re.compile(r"`[^`]*`")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _POINTS = re.compile(
@@ -62,7 +64,7 @@ _EXAMPLE = re.compile(
         |input|output|sample|usage)(?:[ ](?:example|usage|code|output|input)s?)?\W*(?::|$)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_EXAMPLES = re.compile(r"^\W*(?:quick|usage|code|command)?\W*examples\b", re.IGNORECASE)
+_EXAMPLES = re.compile(r"^\W*+(?:(?:quick|usage|code|command)\W*+)?examples\b", re.IGNORECASE)
 _INTRODUCES = re.compile(
     r"""\b(?:the[ ]following|(?:listed|shown|described|given|see)[ ](?:below|above)|as[ ]follows
         |below[ ](?:is|are)|(?:is|are)[ ]below|here[ ](?:is|are))\b""",
@@ -84,9 +86,9 @@ _MUST = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _IMPERATIVE = re.compile(
-    r"""^\W*(?:please[ ]|then[ ]|also[ ]
+    r"""^\W*+(?:please[ ]|then[ ]|also[ ]
           |(?:when|if|before|after|for|to|unless|once|in)\b[^,.;:]{2,80}[,:][ ]
-          |[\w *`/&-]{1,40}:\W*)?
+          |[\w *`/&-]{1,40}:\W*+)?
         (?:use|follow|keep|put|write|add|commit|wrap|include|favou?r|choose|define|validate|adhere|stick
           |treat|respect|reuse|annotate|consider|remember|stay|place|name|document|format|run|import
           |return|test|update|limit|check|store|group|sort|create|remove|ask|stop|leave|split|declare
@@ -157,16 +159,16 @@ _LISTS_PARTS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _REPORTS = re.compile(
-    r"""^\W*(?:observed|validated|verified|result|status|ci[ ]parity)\b[^:]{0,40}:
-      |^\W*[\w /()-]{0,40}`[^`]+`[ ]
+    r"""^\W*+(?:observed|validated|verified|result|status|ci[ ]parity)\b[^:]{0,40}:
+      |^[^\w`]*+[\w /()-]{0,40}`[^`]++`[ ]
        (?:fails?|passes|passed|includes?|contains?|can|will|returns?|does|has|is|are|was|available
          |runs[ ]on|creates[ ]a|defines|exports|provides|supports)\b
       |:[ ]`[^`]+`[ ](?:returns?|is|are)\b
       |`(?:GET|POST|PUT|PATCH|DELETE|HEAD)[ ]/
-      |^\W*`[\w.*-]*/[\w./*-]*`\s*[:—–-]\s*(?:[\w-]+\W*){1,4}$
+      |^\W*`[\w.*-]*/[\w./*-]*`\s*[:—–-]\s*(?:\w[\w-]*+\W*+){1,4}$
       |^[^`=.]{1,40}[ ]=[ ]
       |\b(?:is|are)[ ](?:\w+[ ])?not[ ](?:yet[ ])?(?:implemented|supported|available)\b
-      |^\W*([\w-]+)\W*:\W*\1\b""",
+      |^\W*+(\w++(?:-++\w++)*+)(?=[^\w:]*+:)\W*+\1\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 """Descriptions of commands, endpoints, observations and symbols: facts, not rules."""
@@ -183,7 +185,7 @@ _DESCRIBES_BELOW = re.compile(
 """Headings and labels of facts: below them only strict words make a rule."""
 _STRICT = re.compile(
     r"(?<!that )(?<!which )(?<!they )\bmust\b(?!-)"
-    r"|(?:^|[.,;:(—–]|\s-\s)[\W_]*(?:never|always|do not|don['’]t)(?:\*\*)?\s"
+    r"|(?:^|[.,;:(—–]|\s-\s)[\W_]{0,20}+(?:never|always|do not|don['’]t)(?:\*\*)?\s"
     rf"(?!{_STATE}|worry\b|be surprised\b)"
     r"|(?-i:\b(?:NEVER|DO NOT)\b)",
     re.IGNORECASE,
@@ -210,7 +212,7 @@ _BACK = re.compile(
 _LEGEND = re.compile(r"[^\w\s`*_\"'“(\[#<>/.,:;|\\!?@&$%^+=~{}-]\ufe0f?\s+(?:[\w/-]+\W*){1,4}")
 """A symbol with its meaning."""
 _TASK: Final = re.compile(
-    r"""\W*(?:\d+[.)]\s+)?(?:
+    r"""\W*+(?:\d+[.)]\s+\W*+)?(?:
         (?:adding|creating|implementing|updating|upgrading|releasing|deploying|publishing|migrating
           |installing|setting[ ]up|fixing|bootstrapping|add|create|update|implement|define|set[ ]up
           |run|call|install|fix|how[ ]to|quick[ ]?start|getting[ ]started)\b(?![:,])
@@ -228,7 +230,7 @@ _DOES: Final = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _WORDS_MIN: Final = 2
-_FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]")
+_FOOTNOTE = re.compile(r"\[\^[^\[\]\s]+\]")
 _FRAGMENT_END = re.compile(
     r"(?:[,;:]|\b(?:and|or|e\.g\.?|i\.e\.?|such as|like))\W*$", re.IGNORECASE
 )

@@ -29,7 +29,7 @@ _BLOCK_START = re.compile(
 _NUMBER = re.compile(r"(?P<number>\d{1,9})(?P<dot>[.)])(?=\s|$)")
 _LINK = re.compile(r"<(https?://[^<>\s]+)>")
 _TICKED_AT = re.compile(r"`(@[^`]*)`")
-_STARS = re.compile(r"\s*([*_]+)\s*")
+_STARS = re.compile(r"(?:(?<!\s)\s++)?([*_]++)\s*")
 
 _END_OF_SENTENCE: Final = ".,;:!?)"
 
@@ -81,7 +81,7 @@ INDENT: Final = "  "
 """Put before each line of the body of a rule."""
 
 _ITEM = re.compile(r"(?P<marker> ?(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)(?P<text>\S.*)")
-_INDENTED = re.compile(r"(?: {2,}|\t)\s*\S")
+_INDENTED = re.compile(r"(?: {2}|\t)\s*\S")
 _STARTS_BLOCK = re.compile(r"\s*(?:[>|]|#{1,6}(?:\s|$)|(?:[-*+]|\d{1,9}[.)])(?:\s|$)|`{3}|~{3}|<)")
 _PARAGRAPH = re.compile(r"(?=.*\w)\S.*")
 _NO_PARAGRAPH = re.compile(r"\s*(?:[|#<]|`{3}|~{3})")
@@ -90,6 +90,8 @@ _UNDERLINE = re.compile(r" {0,3}(?P<sign>[=-])(?P=sign)*[ \t]*")
 _ALL_BOLD = re.compile(r"(?P<mark>\*\*|__)(?:(?!(?P=mark)).)+(?<![.!?])(?P=mark)")
 _LABEL_END = re.compile(r"[:：][*_]*$")
 _COMMENT = re.compile(r"<!--(.*?)-->")
+_COMMENTS = re.compile(r"<!--.*?-->|(<!--.*)")
+"""Each comment; the group has one that does not end, up to the end of its line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,4 +400,4 @@ def _dedented(body: Sequence[str]) -> list[str]:
 
 
 def _has_words(text: str) -> bool:
-    return any(map(str.isalnum, _COMMENT.sub("", text)))
+    return any(map(str.isalnum, _COMMENTS.sub(r"\1", text)))

@@ -39,7 +39,7 @@ from bridges.instructing import (
     without_number,
 )
 from bridges.rules import STATEMENT_CHARS_MAX, Statement
-from bridges.zones import tagged
+from bridges.zones import replace_code, tagged
 
 if TYPE_CHECKING:
     from bridges.outline import Block
@@ -92,9 +92,8 @@ _HANGING: Final = ("list", "table", "paragraph")
 _LINE_END = re.compile(r"\r\n?")
 _BLANK_RUN = re.compile(rf"([^\S\n]{{{BLANKS_MAX}}})[^\S\n]+")
 _WHITE_LINE = re.compile(r"^[^\S\n]+$", re.MULTILINE)
-_CODE = r"(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
-_CODE_OR_COMMENT = re.compile(rf"{_CODE}|<!--.*?-->", re.DOTALL)
 _COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
+_COMMENTS = re.compile(r"<!--(?:(.*?)-->|.*)", re.DOTALL)
 _CODE_BLOCK = re.compile(r"\s*(?:```|~~~)| {4}|\t")
 _MARKERS = re.compile(r"(?:[*+-]|\d{1,9}[.)])*")
 _LIST_LIKE = re.compile(r"\s*(?:[*+-]|\d{1,9}[.)])(?:\s|$)")
@@ -173,7 +172,7 @@ def _title_line(blocks: "Sequence[Block]") -> int | None:
 
 def without_code(source: str) -> str:
     """Return a paragraph with a blank for each piece of code in its lines."""
-    return _CODE_OR_COMMENT.sub(" ", source)
+    return replace_code(source, lambda _: " ")
 
 
 def _kind_of(headings: Sequence[str]) -> str | None:
@@ -327,7 +326,7 @@ class _Reader:
             if words is not None:
                 is_open = _OPEN_BOX.match(words) is not None
                 words = _TASK_BOX.sub("", words, count=1)
-                if any(_LIMITS.match(one) for one in _COMMENT.findall(first.text)):
+                if any(_LIMITS.match(one) for one in _COMMENTS.findall(first.text)):
                     self._stays = self._stays or LIMITED
                 if not _is_whole_in_parts(words, blocks):
                     self._stays = self._stays or BODY
@@ -470,12 +469,12 @@ def _visible(blocks: "Iterable[Block]", lines: Sequence[str]) -> dict[int, str]:
         if too_long:
             opens = text.rfind("<!--") > text.rfind("-->")
         else:
-            opens = "<!--" in text and "<!--" in _CODE_OR_COMMENT.sub("", text)
+            opens = "<!--" in text and "<!--" in replace_code(text, lambda _: "")
         if opens:
             after = bisect_right(comment_ends, block.end_line)
             hidden_until = next(iter(comment_ends[after : after + 1]), block.end_line)
         elif not too_long:
-            sources[block.line] = _CODE_OR_COMMENT.sub(_keep_code, text) if "<!--" in text else text
+            sources[block.line] = replace_code(text, _keep_code) if "<!--" in text else text
     return sources
 
 

@@ -25,7 +25,7 @@ NESTING_MAX = 20
 
 Kind = Literal["heading", "paragraph", "list", "item", "table", "row", "other"]
 
-_MARKER = re.compile(r"[ \t]*(?:[*+-]|\d{1,9}[.)])")
+_MARKER = re.compile(r"(?<![ \t])[ \t]*+(?:[*+-]|\d{1,9}[.)])")
 _PIPE = re.compile(r"(?<!\\)\|")
 _RULE_CELL = re.compile(r":?-+:?")
 _INDENTED = re.compile(r" {4}| {0,3}\t")

@@ -8,7 +8,7 @@ that only frame instructions do not.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -197,3 +197,17 @@ def tagged(lines: Sequence[str]) -> frozenset[int]:
                     opened.append(name)
         found |= {index} if opened else set()
     return frozenset(found)
+
+
+_CODE = r"(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
+_CODE_SPAN = re.compile(_CODE, re.DOTALL)
+_CODE_OR_COMMENT = re.compile(rf"{_CODE}|<!--.*?-->|(?P<open><!--.*)", re.DOTALL)
+
+
+def replace_code(text: str, put: Callable[[re.Match[str]], str]) -> str:
+    """Replace each piece of code and each comment that ends; an open comment is text."""
+
+    def one(found: re.Match[str]) -> str:
+        return _CODE_SPAN.sub(put, found["open"]) if found["open"] else put(found)
+
+    return _CODE_OR_COMMENT.sub(one, text)

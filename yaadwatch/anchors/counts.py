@@ -32,7 +32,6 @@ _NUMBER: Final = re.compile(
     rf"|(?P<tens>{'|'.join(_TENS)})-(?P<ones>{'|'.join(_ONES[1:10])})(?![\w-])"
     rf"|(?P<word>{'|'.join(_WORDS)})(?![\w-]|,? or\b| of\b))"
 )
-_ORDINAL: Final = re.compile(r"(?:^|\n)\s*\Z")
 _NAMES_A_THING: Final = frozenset(
     (
         *("version", "v", "issue", "pr", "step", "section", "chapter", "page", "phase", "line"),
@@ -49,7 +48,7 @@ _LEADS: Final = frozenset(
 )
 """Words after which a number alone is a count or a value."""
 _RETURNS: Final = re.compile(
-    r"(?<![\w.])([^\W\d][\w.:]*)(?:\([^()`]*\))?[`*]*\s+(?:(?:always|just|only|simply)\s+)?returns"
+    r"(?<![\w.])([^\W\d][\w.:]{0,80}+)(?:\([^()`]*\))?[`*]*\s+(?:(?:always|just|only|simply)\s+)?returns"
     r"\s+(?:(?:always|just|only|exactly)\s+)?(?:the\s+)?(?:(?:number|value|constant)\s+)?[`*]*\Z"
 )
 """What stands before a number that a function returns, with the name of that."""
@@ -60,7 +59,8 @@ _NO_NOUNS: Final = frozenset(
 _SENTENCE_END: Final = re.compile(r"[.!?;](?=\s)|\n\s*\n|\n\s*[-*+]\s")
 _WORD_OR_NAME: Final = re.compile(r"[^\W\d_]+")
 _NAME_OR_PATH: Final = re.compile(
-    r"`[^`\s=:]{1,200}`|[\w@.-]*/[\w@./-]*|\b[\w-]+\.[A-Za-z]{1,5}\b|\b\w*[^\W_]_\w+|\b\w+\(\)"
+    r"`[^`\s=:]{1,200}`|(?<![\w@.-])[\w@.-]*+/[\w@./-]*"
+    r"|(?<![\w-])[\w-]++\.[A-Za-z]{1,5}\b|\b\w*[^\W_]_\w+|\b\w+\(\)"
 )
 """What a sentence names: it says where a number is, and not what that counts."""
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -124,7 +124,9 @@ def counts(text: str) -> Iterator[Count]:
     for found in islice(_NUMBER.finditer(text), COUNTS_MAX):
         start, end = found.span()
         before, after = text[:start], text[end:]
-        if found["digits"] and _ORDINAL.search(before) and after[:1] in {".", ")"}:
+        gap = before[len(before.rstrip()) :]
+        begins_line = gap == before or "\n" in gap
+        if found["digits"] and begins_line and after[:1] in {".", ")"}:
             continue
         # A rate or a comparison is no number of the code: "three times a day", "3 times faster".
         rate = (
@@ -183,7 +185,7 @@ def _is_name(found: re.Match[str], before: str, after: str) -> bool:
     following = re.match(r" ?`?([A-Za-z]+)", after)
     if following and following[1].lower() not in _NO_NOUNS:
         return False
-    leading = re.search(r"([A-Za-z]+) \Z", before)
+    leading = re.search(r"(?<![A-Za-z])([A-Za-z]++) \Z", before)
     return leading is not None and leading[1].lower() not in _LEADS
 
 

@@ -57,12 +57,12 @@ _BETWEEN: Final = (
     rf"[\"'`\])]{{0,4}}{_TYPE}[ \t]{{0,20}}(?:[:=]=|[=~>^]=|=>|[:=(]|[ \t])[ \t]{{0,20}}"
     r"[\[({\"'`]{0,4}"
 )
-_KEY_BEFORE: Final = re.compile(rf"([A-Za-z_$][\w$.-]{{0,80}}){_BETWEEN}\Z")
+_KEY_BEFORE: Final = re.compile(rf"([A-Za-z_$][\w$.-]{{0,80}}+){_BETWEEN}\Z")
 _WORKED_OUT: Final = re.compile(r"[ \t]*(?:[*/%+&|?]|-[ \t])|[ \t]*(?:<<|\*\*)")
 _SPACE: Final = re.compile(r"\s+")
 _QUOTES: Final = re.compile(r"[\"'`]")
 _NUMBER: Final = re.compile(r"\d[\d_,]*(?:\.\d+)?")
-_VERSION: Final = re.compile(r"v?\d+(?:\.\d+)+[\w.+-]*")
+_VERSION: Final = re.compile(r"v?\d++\.\d[\w.+-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,9 @@ def stated(text: str) -> Iterator[StatedLiteral]:
         if values.is_conditional(text, start, end) or _is_in_command(text, start, end):
             continue
         sentence = values.sentence_around(text, start, end)
-        words = frozenset(re.findall(r"[\w$-]*[A-Za-z_][\w$-]*", sentence))
+        words = frozenset(
+            re.findall(r"(?<![\w$-])(?=(?:(?![A-Za-z_])[\w$-])*+[A-Za-z_])[\w$-]++", sentence)
+        )
         subjects = subjects_of(sentence.replace("_", " "))
         if one[0] in _TRUTH:
             given = _TRUTH_GIVEN.search(text, max(0, start - 120), start)

@@ -240,7 +240,7 @@ _OPTION = re.compile(r"(?<![\w$-])--[a-z][\w-]{2,60}(?![\w$-])")
 _METHOD = re.compile(r"(?<![\w)\]\"'.])\.([A-Za-z_]\w{2,80})\(")
 """A method of something that the text leaves out: `.close()`."""
 _GLOB = re.compile(r"(?<![\w*{])[\w@.~/*{-](?:[\w@./*~+{}-]|,(?=[\w.]))*")
-_PATTERN_HAS = re.compile(r"\*.*[/.]|[/.].*\*|\{[\w@./*-]+,")
+_PATTERN_HAS = re.compile(r"\A(?=.*\*)(?=.*[/.])|\{[\w@./*-]+,")
 _SPAN_WORDS_MAX = 5
 """A longer piece of code is a sentence, or has one in it: its plain words mean nothing."""
 _TICKS = re.compile(r"`+")
@@ -493,7 +493,7 @@ def _spellings(path: str) -> Iterator[str]:
 
 def _without_line(path: str) -> str:
     """Return `src/net.py` of `src/net.py:12-20`, `src/net.py#L12` and `src/net.py(12)`."""
-    return re.sub(r"(?:[:#(].*|[.,;]+)$", "", path.strip("'\"@ "))
+    return re.sub(r"(?:[:#(].*|(?<![.,;])[.,;]+)$", "", path.strip("'\"@ "))
 
 
 def _names(text: str, *, quoted: bool) -> Iterator[str]:

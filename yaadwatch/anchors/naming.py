@@ -358,7 +358,7 @@ def _in_module(defined: Sequence[_T], wanted: tuple[str, ...]) -> list[_T]:
 
 _LINE_BYTES_MAX: Final = 2_000
 """What stands before a name on a line that is longer is not looked at; it may define it."""
-_STRINGS: Final = re.compile(rb"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
+_STRINGS: Final = re.compile(rb"(?<!\\)(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')")
 _INSIDE: Final = re.compile(rb"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}")
 _KEYWORD: Final = re.compile(rb"(?:def|class|type)[\s\\]+\Z")
 _TARGETS: Final = re.compile(rb"[\s\w\x80-\xff.,*=()\[\]']*\Z")

@@ -186,7 +186,7 @@ _INDENTED = frozenset((b"yaml", b"yml", b"python", b"py", b"text"))
 _OPERATORS = rb"[<>=!]=|<>|[=-]>|--|\+\+|&&|\|\||::|\?\?"
 _WORDS = re.compile(rb"[\w\x80-\xff\0]+|" + _OPERATORS + rb"|[^\w\s\x80-\xff\0]")
 _HYPHENED = re.compile(rb"[\w\x80-\xff\0-]+|[^\w\s\x80-\xff\0-]")
-_QUOTED = rb"\"(?:[^\"\\\n]|\\.){0,1000}+\"|'(?:[^'\\\n]|\\.){0,1000}+'"
+_QUOTED = rb"(?<!\\)(?:\"(?:[^\"\\\n]|\\.){0,1000}+\"|'(?:[^'\\\n]|\\.){0,1000}+')"
 _WORDS_CSS = re.compile(_QUOTED + b"|" + _HYPHENED.pattern)
 _CODE_WORDS = re.compile(_QUOTED + b"|" + _WORDS.pattern)
 _VOID = re.compile(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[^\W\d][\w$]*|\$[\w$]*|0|[1-9]\d*")
 _CHAINS = frozenset(("member_expression", "call_expression", "subscript_expression"))
-_FRACTION = re.compile(rb"(\.\d*?)0*(?=e|$)")
+_FRACTION = re.compile(rb"(\.(?:\d*[1-9])?+)0*+(?=e|$)")
 _EXPONENT = re.compile(rb"e\+?(-?)0*(?=\d)")
 _EMBEDDED = re.compile(
     rb"(css)|(styled)\b.*|(createGlobalStyle)|(keyframes)|(gql)|(graphql)|(html)|(markdown)|(sql)"

@@ -15,19 +15,21 @@ from difflib import SequenceMatcher
 from yaadwatch.anchors.tree import Tree
 from yaadwatch.model.settings import SYMBOL_FILES_MAX
 
-_MAKE = re.compile(r"^([A-Za-z0-9_.%/-][^:=#\n]*?)\s*::?(?!=)", re.MULTILINE)
+_MAKE = re.compile(r"^([\w.%/-](?:[^:=#\s]++|[^\S\n]++(?!:))*+)[^\S\n]*+::?(?!=)", re.MULTILINE)
 _INCLUDE = re.compile(r"^ *(?:-|s)?include[ \t]+([^#\n]+)", re.MULTILINE)
 _IMPORT = re.compile(r"^import\??[ \t]+['\"]([^'\"\n]+)['\"]", re.MULTILINE)
 _WILDCARD = re.compile(r"\$\(wildcard ([^()\n]*)\)")
 _VARIABLE = re.compile(r"\$\([^()\n]*\)|\$\{[^{}\n]*\}")
 _JUST = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=\n]*)?:(?!=)", re.MULTILINE)
 _YAML_TASK = re.compile(r"^  ['\"]?([A-Za-z_][\w:.-]*)['\"]?:", re.MULTILINE)
-_TOX = re.compile(r"^\[(?:testenv:([^\]\s]+)|tox:?.*)\]|^\s*env_?list\s*=(.*(?:\n[ \t]+.*)*)", re.M)
+_TOX = re.compile(
+    r"^\[(?:testenv:([^\]\s]+)|tox:?.*)\]|^[ \t]*env_?list[ \t]*=(.*(?:\n[ \t].*)*)", re.M
+)
 _TABLE = re.compile(r"^\[([^\]\n]+)\]\s*$", re.MULTILINE)
 _KEY = re.compile(r"^[\"']?([A-Za-z_][\w:.-]*)[\"']?\s*=", re.MULTILINE)
 _NAME = re.compile(r"^name\s*=\s*[\"']([^\"'\n]+)[\"']", re.MULTILINE)
 _NOX = re.compile(r"^def (\w+)|name=[\"']([\w.:-]+)[\"']", re.MULTILINE)
-_RAKE = re.compile(r"^\s*task\s+:?[\"']?(\w+)", re.MULTILINE)
+_RAKE = re.compile(r"^[ \t]*task[ \t]+:?[\"']?(\w+)", re.MULTILINE)
 _PLAIN = re.compile(r"[A-Za-z_][\w.:-]{0,79}")
 STEPS_CHARS_MAX = 8_000
 """Most characters of a recipe that are compared."""

@@ -158,7 +158,7 @@ def is_as_indexed(git: Git, root: Path, path: str, blob: str = "") -> bool:
     entry, _, name = staged.partition(b"\t")
     if name != os.fsencode(path) or (blob and entry.split()[1].decode() != blob):
         return False
-    numbers = re.findall(rb"(\w+): (\d+)(?::(\d+))?", about)
+    numbers = re.findall(rb"\b(\w+): (\d+)(?::(\d+))?", about)
     known = {key: (int(first), int(rest or 0)) for key, first, rest in numbers}
     try:
         found = (root / path).lstat()

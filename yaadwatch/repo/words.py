@@ -131,7 +131,8 @@ def _scan(
     found: dict[str, set[str]] = {word: set() for word in words}
     output = _search_output(git, [*scan, *there], words, strict=strict)
     # One by one: git prints megabytes where a word is common, each use of it.
-    hits = dict.fromkeys((hit[1], hit[2]) for hit in re.finditer(rb"([^\0]+)\0([^\n]*)\n?", output))
+    each = re.finditer(rb"([^\0]+)(?:\0([^\n]*)\n?|\Z)", output)
+    hits = dict.fromkeys((hit[1], hit[2] or b"") for hit in each)
     if "-l" in scan:
         only = words[0].encode()
         hits = dict.fromkeys((name, only) for name in output.split(b"\0") if name)

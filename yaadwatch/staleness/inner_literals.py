@@ -27,14 +27,17 @@ _UNIT: Final = re.compile(
 )
 _HASH: Final = (".py", ".pyi", ".rb", ".sh", ".bash", ".zsh", ".yml", ".yaml", ".toml", ".ex")
 _STRING: Final = (
-    r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|`[^`]*`'
+    r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\''
+    r'|(?<!\\)(?:"(?:\\.|[^"\\\n])*+"|\'(?:\\.|[^\'\\\n])*+\')|`[^`]*`'
 )
 _REST: Final = (
     r"(?P<number>\d[\d_]*(?:\.\d+)?\w*)|(?P<name>[^\W\d][\w$]*)|(?P<end>\n)|(?P<sign>[^\s\w])"
 )
 _TOKENS: Final = {
     True: re.compile(rf"(?P<string>{_STRING})|(?P<comment>#[^\n]*)|{_REST}"),
-    False: re.compile(rf"(?P<string>{_STRING})|(?P<comment>//[^\n]*|/\*(?:.|\n)*?\*/)|{_REST}"),
+    False: re.compile(
+        rf"(?P<string>{_STRING})|(?P<comment>//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z))|{_REST}"
+    ),
 }
 RETURNED: Final = "return"
 """The place of a number that a definition returns."""

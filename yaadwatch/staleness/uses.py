@@ -20,7 +20,7 @@ FRESH_MAX = 400
 _LINE_BYTES_MAX = 600
 _ALIKE = 0.5
 """Words that a line and the one in its place share, of all that both have."""
-_WORDS = re.compile(rb"[\w./@-]*\w")
+_WORDS = re.compile(rb"(?<![./@-])(?:[./@-]*+\w++)+")
 _PARTS = re.compile(rb"\w+")
 _APART = bytes(byte if _PARTS.fullmatch(bytes([byte])) else 32 for byte in range(256))
 """Makes a space of each byte that is in no word, so that `split` finds what `_PARTS` would."""
@@ -233,7 +233,7 @@ _NO_MEMBER = re.compile(
 )
 """A line that defines nothing: what stands right above it is on the file."""
 _OF_A_NAME = re.compile(
-    r"(?:[`'\"]|\(\)|\w[._:]\w+|[a-z0-9][A-Z]\w*|[A-Z_]{3,})[`'\"]?\s+"
+    r"(?:[`'\"]|\(\)|(?<=\w)[.:]\w++|(?<!\w)(?=\w*?(?:[a-z0-9][A-Z]|\w_\w))\w++|[A-Z_]{3})[`'\"]?\s+"
     r"(?:is|are|has been|have been)\s[^.]*$"
 )
 """What is called deprecated is a name, and not the file that says so."""

@@ -424,7 +424,9 @@ def _require_inside(root: Path, place: Path, path: str) -> None:
         folder = folder.parent
 
 
-_FLAG_NOTE = re.compile(f"{re.escape(FLAGGED)}.*?{re.escape(FLAGGED_END)}")
+_FLAG_NOTE = re.compile(
+    rf"{re.escape(FLAGGED)}(?:(?!{re.escape(FLAGGED)}).)*?{re.escape(FLAGGED_END)}"
+)
 
 
 def by_agent(

@@ -103,7 +103,7 @@ PLACES_MAX: Final = 3
 
 _ESCAPED: Final = re.compile(r"\\(?:u20[026][0-9a-f]|ufff[9ab]|U000e[0-9a-f]{4})")
 """Invisible characters as `privacy.kept` renders them."""
-_LEADING: Final = re.compile(r"(?m)^\s*(?:(?:[-*+>]|#{1,6}|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)+")
+_LEADING: Final = re.compile(r"(?m)^[^\S\n]*(?:(?:[-*+>]|#{1,6}|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?)+")
 """Marks of list items, headings, quotations and tasks."""
 _LINK: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^()\s]*\)")
 _HTML_TAG: Final = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}\s*/?>|~~")

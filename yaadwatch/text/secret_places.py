@@ -249,16 +249,16 @@ _VARIABLE = re.compile(r"\$\{?\w*\Z")
 _LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 # `pw` is short for much else; of the others it is not known what is said besides passwords.
 _WITH_DIGIT = re.compile(r"pw|passe|пароль|密[码碼]", re.IGNORECASE)
-_LETTER_AND_DIGIT = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])")
+_LETTER_AND_DIGIT = re.compile(r"\A(?=\S*\d)(?=\S*[A-Za-z])")
 _FOLDER = re.compile(r"src|libs?|apps?|tests?|docs?|pkg|packages|cmd|internal|config|modules")
 _TYPE = re.compile(r"(?:[A-Z][a-z]+\d{0,2}|V\d{1,2}|\.){2,12}")
 """Humps of a name in code: `Page2View`, `Models2.User`."""
-_STRANGE = re.compile(r"(?=\S*\d)(?=\S*[A-Z!#$%^&*?])(?=\S*[a-z])")
+_STRANGE = re.compile(r"\A(?=\S*\d)(?=\S*[A-Z!#$%^&*?])(?=\S*[a-z])")
 # No space is needed between a value and the words after it: `密码是6到20位`.
 _CHINESE = re.compile("[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
 _PORT = re.compile(r"\d{1,5}[?#,]")
 _INNER_CAPITAL = re.compile(r"[a-z][A-Z]")
-_KEY_BODY = re.compile(r"(?=[A-Za-z+/]{0,200}\d)[A-Za-z0-9+/]{24}")
+_KEY_BODY = re.compile(r"(?=[A-Za-z+/]{0,60}\d)[A-Za-z0-9+/]{24}")
 _KEY_LINES = re.compile(
     r"(?:(?:\s|\\[nr]){0,4}(?:[A-Za-z][A-Za-z-]{2,20}: [^\n]{0,100}|[A-Za-z0-9+/=]{24,}))*"
     r"(?:(?:\s|\\[nr]){1,4}[A-Za-z0-9+/]{0,63}={1,2})?"

@@ -217,7 +217,8 @@ _REFERENCE = re.compile(
     | (?:process|os|self|this|cls|env|import|secrets?|config|settings|vars?|req|args|opts|options)
       \??[.\[]
     | [A-Za-z_]+(?:\??\.[A-Za-z_]+)+\d?\Z | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z
-    | [A-Za-z_][\w.]*(?:Key|Token|Secret|Credential|Password|Auth)[A-Za-z]*\Z | \#[0-9a-fA-F]{3,8}\Z
+    | [A-Za-z_][\w.]*(?:Key|Token|Secret|Credential|Password|Auth)[A-Za-z]{0,40}\Z
+    | \#[0-9a-fA-F]{3,8}\Z
     | (?:arn|op|vault|ref|env|file|ssm|kms|keyring|sha\d{1,3}|md5):""",
     re.VERBOSE,
 )

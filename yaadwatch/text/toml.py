@@ -59,7 +59,9 @@ def line_end(text: str) -> str:
 
 
 BLANKS: Final = " \t\r\n"
-_TOKENS: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n\r]*|/\*.*?\*/|,|[^"/,]+|.', re.DOTALL)
+_TOKENS: Final = re.compile(
+    r'(?<!\\)"(?:[^"\\\n]|\\.)*+"|//[^\n\r]*|/\*.*?(?:\*/|\Z)|,|[^"/,]+|.', re.DOTALL
+)
 _OPEN: Final = ("", ",", "{", "[", ":")
 _VISIBLE: Final = re.compile(r"[^\r\n]")
 
@@ -443,10 +445,10 @@ def _named(name: bytes) -> tuple[str, ...]:
     return tuple(parts)
 
 
-_HEADER: Final = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(#.*)?")
+_HEADER: Final = re.compile(r"\s*+\[\s*+((?:[^\[\]\s]++|\s++(?!\]))++)\s*+\]\s*(#.*)?")
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 """What TOML takes for one; Python knows more ways to end a line."""
-_COMMENT: Final = re.compile(r"""(?:[^#"']|"(?:[^"\\]|\\.)*"|'[^']*')*?(\s+#.*)""")
+_COMMENT: Final = re.compile(r"""(?:[^#"'\s]|\s++(?!#)|"(?:[^"\\]|\\.)*+"|'[^']*')*+(\s+#.*)""")
 
 
 def assign(text: str, section: str, key: str, value: object) -> str:
