@@ -13,7 +13,6 @@ the end of a file without sections; on top where the title or the words above re
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from bridges import frontmatter
@@ -130,8 +129,6 @@ def unreadable(data: bytes) -> Refused | None:
     return Refused(line=line, reason=f"byte 0x{data[position]:02x} in line {line} {what}")
 
 
-# One sync of a file asks five times, of the file and of what git has of it.
-@lru_cache(maxsize=2)
 def find(data: bytes) -> Found:
     """Return the block of a file, or why there is none. Never raises."""
     refused = unreadable(data)

@@ -207,7 +207,7 @@ def version_in(path: str, text: str, thing: str) -> str | None:
     version.
     """
     thing = thing.lower().removesuffix(".js")
-    own = path.rpartition("/")[2].lower().replace(".nvmrc", ".node")
+    own = path.rpartition("/")[2].lower().replace(".nvmrc", ".nvmrc of node")
     if thing in own and len(text) < 40:
         found = _NUMBER.search(text)
         return found.group() if found else None

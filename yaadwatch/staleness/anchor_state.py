@@ -463,7 +463,11 @@ def _see_declared(anchor: Anchor, view: View, head: AtHead) -> Seen:
     found = view.find(anchor.path)
     if found is not None and found.blob == anchor.blob:
         return Seen(place=anchor.path, same_bytes=True, span=Span.SAME)
+    moved = file_state.see(replace(anchor, method=Method.FILE), view, head)
+    if moved.unknown:
+        return moved
     every = file_state.declaring_files(view)
+    every += [moved.place] if moved.place is not None and every else []
     if not every or any(
         facts.is_among(anchor.name, file_state.declared_in(view, path)) for path in every
     ):

@@ -26,7 +26,7 @@ def test_what_is_named_is_touched(shop):
     one = shop.remember("Sign tokens with jose, see https://example.org/jose, on port 8080")
 
     assert ends(shop, one, "touches") == ["https://example.org/jose", JOSE, "port 8080"]
-    assert shop.show(one)["anchors"] == []
+    assert [row["symbol"] for row in shop.show(one)["anchors"]] == ["jose"]
 
 
 def test_a_plain_capitalised_word_is_nothing(shop):

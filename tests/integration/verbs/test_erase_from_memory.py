@@ -34,6 +34,7 @@ KEPT_ELSEWHERE = {
     "db/database.py": "a store with nothing in it",
     "db/migrations.py": "steps of the schema",
     "db/rows.py": "times, and statements by columns",
+    "db/soundness.py": "the schema of an empty store",
     "db/vectors.py": "whether vectors can be compared",
     "model/settings.py": "settings",
     "projects/row_import.py": "of one import",

@@ -184,9 +184,9 @@ class TestGitThatFails:
         assert flagged(old) == BOTH
 
     def test_what_was_found_is_pending_until_what_is_flagged_is_told(self, old):
-        stop = "BEFORE INSERT ON stale_flags BEGIN SELECT RAISE(ABORT, 'killed'); END"
-        with old.db() as db:
-            db.write(lambda conn: conn.execute(f"CREATE TRIGGER stopping {stop}"))
+        stop = "BEFORE INSERT ON main.stale_flags BEGIN SELECT RAISE(ABORT, 'killed'); END"
+        with old.db() as db:  # of this connection alone: a trigger in the file would be dropped
+            db.write(lambda conn: conn.execute(f"CREATE TEMP TRIGGER stopping {stop}"))
         with pytest.raises(apsw.ConstraintError, match="killed"):
             old.look_back_once()
         answer = old.stale(check=False)
