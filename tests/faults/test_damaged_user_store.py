@@ -60,12 +60,13 @@ def problem(machine):
     return found[0] if found else None
 
 
-def restored(machine):
-    """Return what a daemon says that has restored it; None while one begins again."""
+def is_restored(machine):
+    """Whether a daemon says that it has restored it: not while it fails, nor while one begins."""
     try:
-        return problem(machine)
+        told = problem(machine)
     except (DaemonNotRunning, YaadError):
-        return None
+        return False
+    return told is not None and "was restored from the copy of" in told["what"]
 
 
 def mend(machine, command):
@@ -120,9 +121,8 @@ def test_a_damaged_user_store_is_put_aside_and_its_newest_copy_takes_its_place(
 def test_a_user_store_that_is_damaged_while_it_is_used_is_restored(machine, kept):
     places.user_store().write_bytes(b"this is no database " * 1000)
 
-    told = wait_until(lambda: restored(machine), "a daemon that has restored it")
+    wait_until(lambda: is_restored(machine), "a daemon that has restored it")
 
-    assert "was restored from the copy of" in told["what"]
     assert kept.ask("recall", query="which language to answer in")["results"]
 
 
