@@ -123,7 +123,7 @@ def is_index(path):
 
 @contextlib.contextmanager
 def held_by_a_manager(machine, monkeypatch):
-    """Have the socket listen, as a manager of services does: whoever connects has one started."""
+    """Have the socket listen, as a service manager does: a connection starts a daemon."""
     folder = Path(machine.env["YAAD_HOME"]) / "run"
     folder.mkdir(mode=0o700, exist_ok=True)
     (folder / "daemon.sock").unlink(missing_ok=True)

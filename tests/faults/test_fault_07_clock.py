@@ -63,7 +63,7 @@ def test_another_text_of_the_same_size_and_time_is_noticed(machine, shop, dead):
 
 
 def test_a_clock_that_jumps_by_an_hour_or_by_56_years_changes_no_verdict(machine, shop):
-    """And no job fails or runs twice for it; decades later, what was said is still there."""
+    """And no job fails or runs twice for it; decades later, every memory is still there."""
     machine.stop()
     shift = machine.folder / "shift"
     shift.write_text("0")

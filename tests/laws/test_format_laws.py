@@ -75,7 +75,7 @@ def _restricted(content):
 
 @pytest.fixture
 def any_example():
-    """The first example that breaks a law will do; nobody reads the smallest."""
+    """The first example that breaks a law is enough; it need not be the smallest."""
     profile = settings.get_current_profile_name()
     settings.register_profile("any", phases=(Phase.explicit, Phase.generate))
     settings.load_profile("any")

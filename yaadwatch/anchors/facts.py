@@ -1,18 +1,18 @@
 """Read what a project declares, and which of it a text names.
 
-A package is declared by a manifest, a package manager by its lock file or by `packageManager`, a
-tool by its table, script or hook. Everything here is read from one file at a time; an invalid
-file declares nothing.
+A package is declared by a manifest, a package manager by its lock file, its table or
+`packageManager`, a tool by its file or hook. Everything here is read from one file at a time.
 """
 
 import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from yaadwatch.text.words import cached, word_set
+from yaadwatch.text.words import cached_short, word_set
 
 NPM: Final = "npm"
 PIP: Final = "pip"
@@ -38,11 +38,11 @@ _LOCKS: Final = {
     **dict.fromkeys(("mise.toml", ".mise.toml", "mise.lock"), "mise"),
     **dict.fromkeys(("gradlew", "build.gradle", "build.gradle.kts", "settings.gradle"), "gradle"),
     **dict.fromkeys(("pom.xml", "mvnw"), "maven"),
+    **dict.fromkeys(("Cargo.toml", "Cargo.lock"), "cargo"),
+    **dict.fromkeys(("Gemfile", "Gemfile.lock"), "bundler"),
+    **dict.fromkeys(("composer.json", "composer.lock"), "composer"),
     "uv.lock": "uv",
     "pdm.lock": "pdm",
-    "Cargo.lock": "cargo",
-    "Gemfile.lock": "bundler",
-    "composer.lock": "composer",
     "deno.lock": "deno",
     "turbo.json": "turbo",
     "nx.json": "nx",
@@ -56,6 +56,14 @@ _LOCKS: Final = {
     "dprint.json": "dprint",
 }
 """Files whose being there declares a package manager or another tool."""
+_RIVALS: Final = (
+    frozenset(("npm", "pnpm", "yarn", "bun")),
+    frozenset(("poetry", "pipenv", "pdm", "uv", "pixi", "conda", "hatch")),
+    frozenset(("maven", "gradle")),
+)
+"""Package managers of which a project has one. It declares one no more when it declares another:
+a lock file that git ignores says nothing."""
+_MANAGERS: Final = frozenset(name for rivals in _RIVALS for name in rivals)
 _TOOL_FILES: Final = (".pre-commit-config.yaml", "mise.toml", ".mise.toml")
 DECLARING: Final = tuple(dict.fromkeys((*PACKAGE_FILES, *_LOCKS, *_TOOL_FILES)))
 """File names of everything that declares something."""
@@ -66,6 +74,10 @@ _MODULE = re.compile(
     r"[ \t]{1,8}v\d",
     re.MULTILINE,
 )
+_HOOK = re.compile(r"^[ \t-]{0,12}id:[ \t]{0,4}([\w-]{2,60})", re.MULTILINE)
+_MAVEN_PART = re.compile(r"<(?:dependency|plugin|parent)>")
+_MAVEN_NAME = re.compile(r"<artifactId>([\w.-]{1,100})</artifactId>")
+_INVALID: Final = (ValueError, AttributeError, RecursionError, KeyError)
 _LINE_CHARS_MAX: Final = 10_000
 """A file with a longer line is no manifest that a person wrote; parsers take long over it."""
 
@@ -85,65 +97,161 @@ _OF_SCOPE: Final = re.compile(r"@([\w-]{3,60})/(?:cli|core)")
 """A package that people call by its scope: `@changesets/cli`."""
 _JOINTS: Final = re.compile(r"[@/-]")
 _MENTION = re.compile(r"(?<![\w@/.-])(`?)(@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.~-]{1,100}){0,8})")
+_LETTERS_MIN: Final = 3
+"""A shorter name is too often something else."""
 _BEGINS: Final = frozenset((". ", "! ", "? ", ": ", "- ", "* ", "\n"))
 """What stands before the first word of a sentence, which has a capital letter anyway."""
-# Packages whose names are words of every day count in backticks only.
+# Packages that are called like an everyday word count in backticks only.
 _WORDS: Final = word_set(
     """
-    attrs async babel black blessed build bytes cache chalk chance click clean cli clone colors
-    commander concurrently config connect cookie cookies core cors crypto data dash date debug
-    decimal delegate docs dotenv email engine env errors esm events express faker fast fetch fire
-    flask forever form glob graph greenlet hash helmet history http ink jest joi json log logger
-    long loose marked merge meow mime mocha moment morgan mustache next nest ora parse parcel path
-    pillow pin plan prompts proxy pump pure queue random react regex request requests rest rich
-    rollup router safe schema semver send serde serve server session sharp shell should signal sinon
-    six slash sort source split stack standard state store stream string style table tap tape test
-    text through time tokens tools tracing typing types url user util utils validator warp watch
-    wheel which winston words wrap zone
+    account action actions active admin agent agents alias ansi api app apps archive archiver
+    args arrow assert assets async atomic attrs auth auto aws azure backend backoff backup base
+    batch bin binary bird black blessed block blog board body bold book boot bot box brace
+    branch bridge browser buffer bug build builder bundle bus button bytes cache calendar call
+    camel camera canvas capital card case catalog chain chalk chance change channel char charset
+    chart chat check checker child choice chunk circle class clean cli click client clock clone
+    cloud cluster code codec codegen color colors column command commander comment commit common
+    compact compare compile compiler complete component compose compress compression concurrent
+    concurrently config configure connect connection console constant content context contract
+    control convert cookie cookies copy core cors count counter coverage create cron crypto css
+    csv cursor custom cycle data database date days db debug decimal deep default defaults
+    deferred delay delegate delete deploy depth desk diff digest dir directory disk dispatch
+    docs document dom domain domains dot dotenv download draft draw driver dynamic each editor
+    effect element email emitter empty encode encoding end engine enum env environment equal
+    error errors escape esm event events exact example exec execute exit expand expect export
+    express extend extension extra faker false fast fastest favicon fetch field file files
+    filter final find finder fire fixture flag flags flash flat flow folder follow font foreign
+    forever form format formatter frame framework fresh front frontend function fuse future gate
+    gateway generate generator get git glob global globals go graph greenlet grid group guard
+    handler hash have head header headers health heap hello helmet help helper helpers hex
+    highlight history hoist home hook hooks host hot html http hub icon icons id image import
+    index info ini init ink inline input inquirer insert inspect install int interact interface
+    invariant invoice io is issue item iterator java job jobs joi join json just kernel key keys
+    keyword kit knife lab label language last latest layer layout lazy lib library license light
+    limit line link linker lint linter list listen loader local locale lock log logger logging
+    login logs long loop loose machine mail main make manager manual map markdown marked mask
+    match math matrix media memory menu meow merge message meta method metrics middleware
+    migrate mime mirror mobile mock mode model models module modules moment money monitor morgan
+    mount mouse move multi mustache name native nest nested network new next node normalize not
+    note notes notice number object observable offer on once only open operator optional options
+    ora order os other outdent output override pack package page pages paint panel parallel
+    param params parcel parse parser part patch path paths pattern pause payload pdf performance
+    person phone pick picture pillow pin pipe pipeline pixel plan platform play playground plot
+    plugin plugins plural point policy pool popup port portal post prefix preset press pretty
+    preview print priority private problem process product profile progress project projects
+    promise prompt prompts properties property proto provider proxy public pull pump punch pure
+    push python query queue quick quote race random range rate raw react read reader recast
+    record redirect reducer ref reference refresh regex registry release reload remote render
+    repeat replace report repository request requests require reset resize resolve resource
+    response rest restart result retry return review rich right ring role rollup root rotate
+    route router row rule rules run runner runtime safe sample sanitize save scaffold scale scan
+    schedule scheduler schema scope screen script scripts search seconds secret section secure
+    security seed select semver send separate serde serial serialize serve server service
+    services session set settings setup shape share sharp shelf shell shop short should show
+    signal simple single sinon site six size slash sleep slice slim slot slug small smart
+    snapshot socket solid sort source space span spawn spec speed spinner split spread sprite
+    stack stage standard start state static stats status step sticky stop storage store stream
+    string strip style styles suite super support suspend switch symbol sync syntax system tab
+    table tag tags tap tape target task tasks team temp template terminal test tester testing
+    tests text theme thread threads throttle through time timeline timeout timer title toast
+    toggle token tokens tool toolkit tools tooltip top total trace tracing track transaction
+    transform translate transport tree trigger trim true try turbo type types typing ui unify
+    unit universal update upgrade upload url user users util utils uuid valid validate
+    validation validator value values vector version video view views virtual visit void volume
+    wait walk warning warp watch watcher web webhook wheel when which widget window windows wire
+    with word words work worker workers workflow workspace wrap wrapper write writer xml yaml
+    year zip zone
     """
 )
 
 
-@cached(256)
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What one file declares, as plain names.
+
+    `names` are packages, package managers and tools. `beside` is what else it names: the project
+    itself, runtimes, tools by their settings only. Nobody's text is tied to one of these, but none
+    of them is said to be gone.
+    """
+
+    names: frozenset[str]
+    beside: frozenset[str] = frozenset()
+
+
+@cached_short(128, 64_000)
 def packages(name: str, text: str) -> Mapping[str, str]:
     """Return the packages that a manifest of this name declares, plain name to ecosystem.
 
     An invalid manifest declares none.
     """
     try:
-        sort, found = _READERS[name]
-        _require_lines(text)
-        return {plain_name(one): sort for one in islice(found(text), 2_000)}
-    except (ValueError, RecursionError):
+        return _packages(name, text)
+    except _INVALID:
         return {}
 
 
-@cached(256)
-def declared(name: str, text: str) -> frozenset[str]:
-    """Return the plain names of all that a file declares: packages, tools, the project itself.
+@cached_short(128, 64_000)
+def declared(name: str, text: str) -> Declared | None:
+    """Return what a file declares; None when it is not valid at the moment.
 
     Args:
         name: the file's name, one of `DECLARING`.
         text: its content; a lock file needs none.
     """
-    known = set(packages(name, text)) if name in _READERS else set()
+    names = {_LOCKS[name]} if name in _LOCKS else set()
+    beside: list[str] = []
     try:
-        _require_lines(text)
-        known |= {plain_name(one.lower()) for one in islice(_tools_of(name, text), 2_000)}
-    except (ValueError, RecursionError, AttributeError):
-        if name in _LOCKS:
-            known.add(_LOCKS[name])
-    return frozenset(known - {""})
+        if name in _READERS:
+            names |= _packages(name, text).keys()
+        if name == "package.json":
+            read = json.loads(text)
+            scoped = (_OF_SCOPE.fullmatch(one) for one in _of_npm(text))
+            names |= {one[1] for one in scoped if one is not None}
+            beside += [str(read.get("name", "")), *_keys(read, "engines")]
+            beside.append(str(read.get("packageManager", "")).partition("@")[0])
+        elif name == "pyproject.toml":
+            read = tomllib.loads(text)
+            names |= {*_requirements(_part(read, "build-system").get("requires"))}
+            beside += [str(_part(read, "project").get("name", "")), *_keys(read, "tool")]
+        elif name == "Cargo.toml":
+            beside.append(str(_part(tomllib.loads(text), "package").get("name", "")))
+        elif name in ("mise.toml", ".mise.toml"):
+            _require_plain(text)
+            tools = _keys(tomllib.loads(text), "tools")
+            names |= {tool.rpartition(":")[2].rpartition("/")[2] for tool in tools}
+        elif name == ".pre-commit-config.yaml":
+            _require_plain(text)
+            names |= {"pre-commit", *_HOOK.findall(text)}
+    except _INVALID:
+        return None
+    names |= _MANAGERS.intersection(beside)
+    return Declared(*(frozenset(map(plain_name, part)) - {""} for part in (names, beside)))
 
 
-def _require_lines(text: str) -> None:
-    """Refuse a text with too long a line.
+def _packages(name: str, text: str) -> Mapping[str, str]:
+    """Return the packages of a manifest.
+
+    Raises:
+        ValueError, AttributeError, RecursionError, KeyError: it is none, or not valid.
+    """
+    sort, found = _READERS[name]
+    _require_plain(text)
+    return {plain_name(one): sort for one in islice(found(text), 2_000)}
+
+
+def _require_plain(text: str) -> None:
+    """Refuse a text with a line that is too long, or with the marks of an unfinished merge.
 
     Raises:
         ValueError: it has one.
     """
-    if len(text) > _LINE_CHARS_MAX and max(map(len, text.split("\n"))) > _LINE_CHARS_MAX:
-        raise ValueError("no manifest has such long lines")
+    if "<<<<<<< " in text or max(map(len, text.split("\n"))) > _LINE_CHARS_MAX:
+        raise ValueError("no manifest has such lines")
+
+
+def rivals(name: str) -> frozenset[str]:
+    """Return the package managers that take the place of this one; none for anything else."""
+    return next((one for one in _RIVALS if name in one), frozenset()) - {name}
 
 
 def needs_text(name: str) -> bool:
@@ -241,6 +349,13 @@ def _of_pubspec(text: str) -> Iterator[str]:
             yield found[1]
 
 
+def _of_maven(text: str) -> Iterator[str]:
+    for part in _MAVEN_PART.split(text)[1:]:
+        found = _MAVEN_NAME.search(part[:_LINE_CHARS_MAX])
+        if found is not None:
+            yield found[1]
+
+
 def _matches_of(pattern: str) -> Callable[[str], Iterator[str]]:
     wanted = re.compile(pattern, re.MULTILINE)
 
@@ -262,7 +377,7 @@ _READERS: Final[Mapping[str, tuple[str, Callable[[str], Iterator[str]]]]] = {
     "Cargo.toml": (CARGO, _of_cargo),
     "Gemfile": ("gem", _matches_of(r"^[ \t]*gem[ \t(]{1,4}[\"']([\w.-]{1,100})[\"']")),
     "composer.json": ("composer", _of_composer),
-    "pom.xml": ("maven", _matches_of(r"<artifactId>([\w.-]{1,100})</artifactId>")),
+    "pom.xml": ("maven", _of_maven),
     "build.gradle": ("maven", _GRADLE),
     "build.gradle.kts": ("maven", _GRADLE),
     "libs.versions.toml": ("maven", _of_catalog),
@@ -276,42 +391,15 @@ _READERS: Final[Mapping[str, tuple[str, Callable[[str], Iterator[str]]]]] = {
 }
 
 
-def _tools_of(name: str, text: str) -> Iterator[str]:
-    """Yield the tools that a file declares beside its packages, and the project's own name."""
-    if name in _LOCKS:
-        yield _LOCKS[name]
-    if name == "package.json":
-        read = json.loads(text)
-        yield str(read.get("packageManager", "")).partition("@")[0]
-        yield str(read.get("name", ""))
-        yield from _keys(read, "engines")
-        scoped = (_OF_SCOPE.fullmatch(one) for one in _of_npm(text))
-        yield from (one[1] for one in scoped if one is not None)
-    elif name == "pyproject.toml":
-        read = tomllib.loads(text)
-        yield str(_part(read, "project").get("name", ""))
-        yield from _keys(read, "tool")
-        yield from _requirements(_part(read, "build-system").get("requires"))
-    elif name == "Cargo.toml":
-        yield str(_part(tomllib.loads(text), "package").get("name", ""))
-        yield "cargo"
-    elif name in ("mise.toml", ".mise.toml"):
-        tools = _keys(tomllib.loads(text), "tools")
-        yield from (tool.rpartition(":")[2].rpartition("/")[2] for tool in tools)
-    elif name == ".pre-commit-config.yaml":
-        yield "pre-commit"
-        yield from re.findall(r"^[ \t-]{0,12}id:[ \t]{0,4}([\w-]{2,60})", text, re.MULTILINE)
-
-
 def named_packages(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
     """Yield start, name and ecosystem of the packages in `known` that a text names.
 
-    A package that is called like a word of every day counts in backticks only.
+    A package that is called like an everyday word counts in backticks only.
     """
     for match in _MENTION.finditer(text) if known else ():
         name = match[2].rstrip(".-")
         ecosystem = known.get(plain_name(name))
-        is_ticked = bool(match[1]) and text[match.end() : match.end() + 1] == "`"
+        is_ticked = _is_ticked(match)
         if ecosystem and (is_ticked or (name == name.lower() and name not in _WORDS)):
             yield match.start(), name, ecosystem
 
@@ -323,14 +411,17 @@ def named(text: str, known: Mapping[str, object]) -> Iterator[str]:
     """
     for match in _MENTION.finditer(text):
         name = match[2].rstrip(".-")
-        if _DENIED.search(text, max(0, match.start() - 48), match.start()):
-            continue
         lower = name.lower()
-        for key in (plain_name(lower), plain_name(lower.removesuffix(".js")), name, f"{lower}s"):
-            if key in known:
-                begins = match.start() == 0 or text[match.start() - 2 : match.start()] in _BEGINS
-                is_ticked = bool(match[1])
-                is_name = name != lower and not begins
-                if is_ticked or is_name or lower not in _WORDS:
-                    yield key
-                break
+        keys = (plain_name(lower), plain_name(lower.removesuffix(".js")), name)
+        key = next((key for key in keys if key in known), None)
+        if key is None or _DENIED.search(text, max(0, match.start() - 48), match.start()):
+            continue
+        begins = match.start() == 0 or text[match.start() - 2 : match.start()] in _BEGINS
+        is_name = name != lower and not begins
+        is_word = lower in _WORDS or (len(lower) < _LETTERS_MIN and lower not in _MANAGERS)
+        if not is_word or is_name or _is_ticked(match):
+            yield key
+
+
+def _is_ticked(match: re.Match[str]) -> bool:
+    return bool(match[1]) and match.string[match.end() : match.end() + 1] == "`"

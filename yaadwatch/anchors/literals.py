@@ -19,7 +19,6 @@ from yaadwatch.anchors.mentions import endpoints
 
 LITERALS_MAX: Final = 16
 """Literals of one text; a text with more is a table."""
-_CHARS_MAX: Final = 120
 _DISTINCT_DIGITS_MIN: Final = 3
 """A number with so many digits before its zeros hardly stands in a file by chance."""
 _LINE_CHARS_MAX: Final = 400
@@ -162,11 +161,6 @@ def now_at(written: str, source: str) -> str | None:
         return None
     (other,) = found
     return other if _sort(other) == _sort(value) else None
-
-
-def value_of(written: str) -> str:
-    """Return the literal of a stored place."""
-    return written.partition("\n")[0]
 
 
 def _is_literal(token: str) -> bool:
@@ -349,7 +343,7 @@ def at_spot(symbol: str, source: str) -> str | None:
 
 
 def is_at_spot(symbol: str, stood: str, source: str) -> bool:
-    """Return whether a file still has a spot; a line also where it went, or was written anew."""
+    """Return whether a file still has a heading, or a line of that number or with its old text."""
     if at_spot(symbol, source) is not None:
         return True
     return (

@@ -152,7 +152,7 @@ def _folded(written: bytes) -> bytes:
 def _block(written: bytes) -> bytes:
     """Return a block scalar without its common indentation, empty lines and ends of lines.
 
-    Formatters remove empty lines, write `|-` for `|`, and break the lines behind `>` anew.
+    Formatters remove empty lines, write `|-` for `|`, and break the lines behind `>` elsewhere.
     """
     head, _, body = written.partition(b"\n")
     lines = [line.rstrip() for line in body.split(b"\n") if line.strip()]

@@ -116,6 +116,11 @@ class Anchor:
         return self.method is Method.VALUE and self.symbol[:1] in {"#", ":"}
 
     @property
+    def is_read_in_words(self) -> bool:
+        """Return whether the text states it in its own words, beside what else it names."""
+        return self.is_held or self.is_in_place or self.is_spot or self.is_declared
+
+    @property
     def value(self) -> str:
         """Return the value that the text states, of an anchor on one."""
         if self.is_in_place:

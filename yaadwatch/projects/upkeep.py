@@ -54,7 +54,7 @@ def run(
 ) -> UpkeepResult:
     """Archive, prune and tidy every store; an unavailable store is skipped and named.
 
-    With `unused` False, a store that nobody used within the year before yesterday is left alone.
+    With `unused` False, a store without use in the year before yesterday is left alone.
 
     Where more than half of all memories and more than 20 would go at once, none goes unless that is
     accepted: a wrong clock or lost times are more likely.

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from yaadwatch.model.projects import Authority
 from yaadwatch.text.quoting import as_item, as_line, as_name, author, day, places_in_words, quoted
-from yaadwatch.text.words import cached, estimate_tokens
+from yaadwatch.text.words import cached_short, estimate_tokens
 
 LINE_CHARS_MAX: Final = 400
 """A longer text is shown by its summary."""
@@ -335,7 +335,7 @@ def _cost(lines: Sequence[str]) -> _Cost:
     return _Cost(tokens=sum(map(_tokens, lines)), chars=sum(len(line) + 1 for line in lines))
 
 
-@cached(2048)  # briefs are prepared again after each write, and most of their lines stay
+@cached_short(2048)  # briefs are prepared again after each write, and most of their lines stay
 def _tokens(line: str) -> int:
     return estimate_tokens(line + "\n")
 

@@ -468,20 +468,33 @@ def _see_declared(anchor: Anchor, view: View, head: AtHead) -> Seen:
         return moved
     every = file_state.declaring_files(view)
     every += [moved.place] if moved.place is not None and every else []
-    if not every or any(
-        facts.is_among(anchor.name, file_state.declared_in(view, path)) for path in every
+    now = {path: file_state.declared_in(view, path) for path in every}
+    valid = [found for found in now.values() if found is not None]
+    rivals = facts.rivals(anchor.name)
+    rival = sorted({name for one in valid for name in rivals & one.names})
+    if (
+        not every
+        or (rivals and not rival)
+        or any(facts.is_among(anchor.name, one.names | one.beside) for one in valid)
     ):
         return Seen(place=anchor.path, span=Span.SAME)
+    for path in (path for path in every if now[path] is None):
+        if path == anchor.path or anchor.name.encode() in (view.read(path) or b"").lower():
+            return Seen(unknown=f"{as_name(path)} is not valid at the moment")
     is_tool = anchor.path.rpartition("/")[2] not in facts.PACKAGE_FILES
     if is_tool and any(file_state.is_code(path) for path in view.using(anchor.name)):
         return Seen(place=anchor.path, span=Span.SAME)
-    name = anchor.path.rpartition("/")[2]
-    then = (head.history.read_blob(anchor.blob) if anchor.blob else None) or b""
-    now = file_state.declared_in(view, anchor.path) if found is not None else frozenset()
-    new = sorted(now - facts.declared(name, then.decode("utf-8", "replace")))
-    came = ", ".join(new) if len(new) <= CAME_MAX else ""
+    came = rival or _declared_since(anchor, now.get(anchor.path), head)
     place = anchor.path if found is not None else None
-    return Seen(place=place, span=Span.MISSING, instead=came)
+    return Seen(place=place, span=Span.MISSING, instead=", ".join(came[:CAME_MAX]))
+
+
+def _declared_since(anchor: Anchor, now: facts.Declared | None, head: AtHead) -> list[str]:
+    """Return what the anchored file declares and did not; [] where that is too much to tell."""
+    said = (head.history.read_blob(anchor.blob) if anchor.blob else None) or b""
+    then = facts.declared(anchor.path.rpartition("/")[2], said.decode("utf-8", "replace"))
+    new = sorted(now.names - then.names) if now is not None and then is not None else []
+    return new if len(new) <= CAME_MAX else []
 
 
 def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
@@ -532,8 +545,8 @@ def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:
         return inner_literals.assigned_literal(data, path, anchor.name)
     text = data.decode("utf-8", "replace")
     if anchor.is_declared:
-        declares = anchor.name in facts.declared(path.rpartition("/")[2], text)
-        return anchor.fingerprint if declares else None
+        found = facts.declared(path.rpartition("/")[2], text)
+        return anchor.fingerprint if found is None or anchor.name in found.names else None
     if anchor.is_spot:
         is_there = literals.is_at_spot(anchor.symbol, anchor.fingerprint, text)
         return anchor.fingerprint if is_there else None
@@ -548,12 +561,7 @@ def value_holds(anchor: Anchor, now: str) -> bool:
     """Return whether the anchored value is still true where the file now says `now`."""
     if anchor.symbol == values.LINES:
         return values.lines_hold(int(anchor.fingerprint), int(now))
-    if (
-        anchor.symbol.endswith(ASSIGNED)
-        or anchor.is_in_place
-        or anchor.is_spot
-        or anchor.is_declared
-    ):
+    if anchor.symbol.endswith(ASSIGNED) or anchor.is_read_in_words:
         return now.strip('"') == anchor.value.strip('"')
     return values.same_version(anchor.fingerprint, now)
 

@@ -169,7 +169,8 @@ class Maker:
         if self._declaring is None:
             self._declaring = {}
             for path in file_state.declaring_files(self.view):
-                for name in file_state.declared_in(self.view, path):
+                found = file_state.declared_in(self.view, path)
+                for name in found.names if found is not None else ():
                     self._declaring.setdefault(name, []).append(path)
         return self._declaring
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from yaadwatch.anchors import facts
 from yaadwatch.anchors.definitions import last_part
 from yaadwatch.anchors.mentions import mentions
 from yaadwatch.model.anchors import Anchor, Method, Suggestion, Verdict
@@ -260,9 +261,12 @@ def _replaced(observations: Sequence[AnchorVerdict]) -> AnchorVerdict | None:
 def is_false(judged: AnchorVerdict, text: str) -> bool:
     """Return whether what is anchored is false for certain, so that no confirmation makes it true.
 
-    The text names something that is missing, or gives it another value. A changed body is no proof.
+    The text names something that is missing, or gives it another value. A changed body is no proof,
+    nor is a package manager that is not declared any more: its commands may work.
     """
     anchor = judged.anchor
+    if anchor.is_declared and facts.rivals(anchor.name):
+        return False
     if anchor.method is Method.VALUE:
         return judged.verdict in (Verdict.CHANGED, Verdict.GONE) or judged.also_changed
     if judged.verdict is Verdict.MOVED:

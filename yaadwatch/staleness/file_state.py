@@ -113,8 +113,8 @@ def declaring_files(view: View) -> list[str]:
     return found if len(found) <= WORD_FILES_MAX else []
 
 
-def declared_in(view: View, path: str) -> frozenset[str]:
-    """Return what a file of `declaring_files` declares."""
+def declared_in(view: View, path: str) -> facts.Declared | None:
+    """Return what a file of `declaring_files` declares; None when it is not valid at the moment."""
     name = path.rpartition("/")[2]
     needs_text = facts.needs_text(name)
     text = (view.read(path) or b"").decode("utf-8", "replace") if needs_text else ""

@@ -38,13 +38,8 @@ def suggest(text: str, result: AnchorVerdict) -> Suggestion | None:
     """
     new = result.place
     old = result.anchor.path
-    if (
-        result.anchor.is_held
-        or result.anchor.is_in_place
-        or result.anchor.is_spot
-        or result.anchor.is_declared
-    ):
-        return None  # the text states it in its own words; which to exchange is not certain
+    if result.anchor.is_read_in_words:
+        return None  # which words to exchange is not certain
     if has_other_value(result):
         revalued = _revalued(text, [result])
         return Suggestion(path=None, text=revalued) if revalued else None

@@ -237,7 +237,7 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
     if seen.elsewhere:
         return AnchorVerdict(anchor, Verdict.TOUCHED)
     if anchor.is_declared:
-        came = f"; {seen.instead} came where it was" if seen.instead else ""
+        came = f"; it declares {seen.instead} now" if seen.instead else ""
         reason = f"the project does not declare {name} any more{came}"
         return AnchorVerdict(anchor, Verdict.GONE, reason)
     if anchor.method is Method.VALUE and seen.place is None:
@@ -347,10 +347,8 @@ def features(observations: Sequence[AnchorVerdict]) -> dict[str, float]:
 
 
 def _is_silent(observed: AnchorVerdict) -> bool:
-    """Return whether a number in a definition still holds; the definition is counted instead."""
-    anchor = observed.anchor
-    is_inside = anchor.is_held or anchor.is_in_place or anchor.is_spot or anchor.is_declared
-    return is_inside and observed.verdict not in STALE_VERDICTS
+    """Return whether what is stated beside a name still holds; the name is counted instead."""
+    return observed.anchor.is_read_in_words and observed.verdict not in STALE_VERDICTS
 
 
 def is_lost(observations: Sequence[AnchorVerdict]) -> bool:

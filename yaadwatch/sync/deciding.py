@@ -20,7 +20,7 @@ from yaadwatch.sync.plan import Plan
 from yaadwatch.sync.reconcile import File, Graph, Known, Terms, edits, read
 from yaadwatch.system import files
 from yaadwatch.text import privacy
-from yaadwatch.text.words import cached, text_hash
+from yaadwatch.text.words import cached_short, text_hash
 from yaadwatch.workspace.workspace import Space
 
 
@@ -62,7 +62,7 @@ def terms_of_files() -> Terms:
     )
 
 
-@cached(2048)
+@cached_short(2048)
 def as_stored(text: str) -> str:
     """Return the text that the graph would hold for a text of a file: masked.
 

@@ -37,7 +37,7 @@ from yaadwatch.sync.modes import Loading, loading
 from yaadwatch.system import files, safe_write, settings_files
 from yaadwatch.system.safe_write import StaleHandle
 from yaadwatch.text.quoting import addresses_agents, as_line
-from yaadwatch.text.words import cached, estimate_tokens, text_hash
+from yaadwatch.text.words import cached_short, estimate_tokens, text_hash
 from yaadwatch.workspace import identity
 from yaadwatch.workspace.agent_files import Fleet, parsed
 from yaadwatch.workspace.identity import SNAPSHOTS
@@ -332,7 +332,7 @@ def render(
     return data, left_out, unsayable
 
 
-@cached(2048)
+@cached_short(2048)
 def _line_of(text: str) -> str | None:
     return line_of(as_stored(text))
 
@@ -519,7 +519,7 @@ def _block_lines(data: bytes, bytes_max: int | None) -> list[str]:
     return [line.decode("utf-8", "replace").rstrip("\r\n") for line in loaded[1:-1]]
 
 
-@cached(2048)
+@cached_short(2048)
 def words_of(text: str) -> str:
     """Return the words of a rule in the form in which graph and block are compared."""
     return bare(as_stored(text))

@@ -14,7 +14,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from itertools import pairwise
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -163,6 +163,25 @@ def cached(maxsize: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
         found: Any = lru_cache(maxsize)(function)
         _FORGET.append(found.cache_clear)
         return found  # type: ignore[no-any-return]
+
+    return keeping
+
+
+def cached_short(
+    maxsize: int, chars_max: int = 1_000
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return such a decorator that keeps no result of a text longer than `chars_max`."""
+
+    def keeping(function: Callable[P, R]) -> Callable[P, R]:
+        kept = cached(maxsize)(function)
+
+        @wraps(function)
+        def answer(*args: P.args, **kwargs: P.kwargs) -> R:
+            is_long = any(isinstance(one, str) and len(one) > chars_max for one in args)
+            return (function if is_long else kept)(*args, **kwargs)
+
+        vars(answer)["cache_info"] = getattr(kept, "cache_info")  # noqa: B009
+        return answer
 
     return keeping
 

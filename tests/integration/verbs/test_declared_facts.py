@@ -118,29 +118,114 @@ def test_what_is_declared_nowhere_any_more_is_flagged(repo, before, said, after,
     assert row["evidence"][0]["commit"]["subject"] == "the change"
 
 
-KEPT = [
-    # Versions, order, other packages and scripts say nothing of it.
-    (
+ZOD = {"package.json": manifest(dependencies={"zod": "3", "date": "1"})}
+PYTHON = '[project]\nname = "billing"\ndependencies = ["click", "coverage"]\n'
+POM = "<project><dependencies>{}</dependencies><artifactId>billing</artifactId></project>"
+JACKSON = "<dependency><artifactId>jackson-core</artifactId></dependency>"
+KEPT = {
+    "another version": (
+        ZOD,
+        "We use zod",
         {"package.json": manifest(dependencies={"pino": "9", "zod": "4"}, scripts={"a": "b"})},
-        "We use zod",
     ),
-    # Another package of the repository still declares it, or one of its family.
-    (
+    "another package of the repository": (
+        ZOD,
+        "We use zod",
         {"package.json": manifest(), "web/package.json": manifest(dependencies={"zod": "3"})},
-        "We use zod",
     ),
-    ({"package.json": manifest(dependencies={"@zod/mini": "1"})}, "We use zod"),
-    # A broken manifest says nothing, and a word of every day names no package.
-    ({"package.json": manifest()}, "We never use zod here"),
-    ({"package.json": manifest()}, "Each chunk has a date"),
-]
+    "one of its family": (
+        ZOD,
+        "We use zod",
+        {"package.json": manifest(dependencies={"@zod/mini": "1"})},
+    ),
+    "something that is not used": (ZOD, "We never use zod here", {"package.json": manifest()}),
+    "a word in a sentence": (ZOD, "Each chunk has a date", {"package.json": manifest()}),
+    "words in a sentence": (
+        {"pyproject.toml": PYTHON},
+        "Click the button, and the coverage of the map grows",
+        {"pyproject.toml": '[project]\nname = "billing"\n'},
+    ),
+    "the project itself": (
+        {"pyproject.toml": PYTHON},
+        "Start it with billing serve",
+        {"pyproject.toml": '[project]\nname = "invoices"\n'},
+    ),
+    "the project itself, of Maven": (
+        {"pom.xml": POM.format(JACKSON)},
+        "The jar of billing is built by CI",
+        {"pom.xml": POM.format(JACKSON).replace("billing", "invoices")},
+    ),
+    "a runtime": (
+        {"package.json": manifest(engines={"node": ">=20"})},
+        "Runs on node in production",
+        {"package.json": manifest()},
+    ),
+    "a tool that lost its table": (
+        {"pyproject.toml": "[tool.coverage.run]\nbranch = true\n[tool.ruff]\nline-length = 100\n"},
+        "Format with ruff",
+        {"pyproject.toml": ""},
+    ),
+    "a lock file that git ignores from now on": (
+        {"package-lock.json": "{}", "package.json": manifest()},
+        "Install with npm",
+        {"package.json": manifest(private=True), ".gitignore": "package-lock.json\n"},
+        "package-lock.json",
+    ),
+    "a lock file without its lock": (
+        {"Gemfile": 'gem "rails"\n', "Gemfile.lock": "GEM\n"},
+        "Gems are installed by bundler",
+        {"Gemfile": 'gem "rails"\n'},
+        "Gemfile.lock",
+    ),
+}
 
 
-@pytest.mark.parametrize(("after", "said"), KEPT)
-def test_what_is_still_declared_or_not_meant_is_not(repo, after, said):
-    before = {"package.json": manifest(dependencies={"zod": "3", "date": "1"})}
+@pytest.mark.parametrize("given", KEPT.values(), ids=KEPT)
+def test_what_is_still_declared_or_not_meant_is_not(repo, given):
+    before, said, after, *gone = given
 
-    assert [row["reason"] for row in changed(repo, before, said, after)] == []
+    assert [row["reason"] for row in changed(repo, before, said, after, gone)] == []
+
+
+BROKEN = {
+    "JSON that is being edited": ("package.json", ZOD["package.json"].replace('"date"', "")),
+    "an unfinished merge": (
+        "package.json",
+        ZOD["package.json"].replace(' "dependencies"', '<<<<<<< ours\n "dependencies"'),
+    ),
+    "TOML that is being edited": ("Cargo.toml", "[dependencies]\nzod = \n"),
+    "requirements in the middle of a merge": (
+        "requirements.txt",
+        "<<<<<<< ours\nclick\n=======\n>>>>>>> theirs\n",
+    ),
+    "another encoding": ("package.json", "\0".join(manifest())),
+    "a list instead of a table": ("package.json", "[]"),
+}
+
+
+@pytest.mark.parametrize(("name", "broken"), BROKEN.values(), ids=BROKEN)
+def test_a_manifest_that_is_not_valid_at_the_moment_flags_nothing(repo, name, broken):
+    whole = {
+        "package.json": ZOD["package.json"],
+        "Cargo.toml": '[dependencies]\nzod = "1"\n',
+        "requirements.txt": "zod\n",
+    }
+
+    assert changed(repo, {name: whole[name]}, "We use zod", {name: broken}) == []
+    (unknown,) = stale.stale(repo.home, repo.call, all=True)["unknown"]
+    assert f"{name} is not valid at the moment" in unknown["reason"]
+
+
+def test_a_manager_whose_commands_may_still_work_is_confirmed_at_once(repo):
+    after = {"package.json": manifest(packageManager="pnpm@9"), "pnpm-lock.yaml": "x: 1\n"}
+    said = "Lint with `npm run lint`"
+    before = {"package-lock.json": "{}", "package.json": manifest()}
+    (row,) = changed(repo, before, said, after, ["package-lock.json"])
+    assert row["reason"] == "the project does not declare npm any more; it declares pnpm now"
+
+    repo.confirm(row["id"])
+
+    assert rows(repo) == []
 
 
 def test_a_reason_names_what_came_in_its_place(repo):
@@ -148,7 +233,7 @@ def test_a_reason_names_what_came_in_its_place(repo):
 
     (row,) = changed(repo, JEST, "Tests run with vitest.", after)
 
-    assert row["reason"] == "the project does not declare vitest any more; jest came where it was"
+    assert row["reason"] == "the project does not declare vitest any more; it declares jest now"
 
 
 def test_the_flag_goes_when_it_is_declared_again(repo):
