@@ -22,7 +22,7 @@ from yaadwatch.repo.command import GitRunner
 from yaadwatch.repo.layout import Head, Layout
 from yaadwatch.repo.repository import Repository
 from yaadwatch.staleness import anchoring, assessing
-from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.anchor_search import Source
 from yaadwatch.staleness.assessing import Assessed
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.git_queries import History

@@ -9,7 +9,7 @@ from repositories import Repo
 
 from yaadwatch.repo.command import GitRunner
 from yaadwatch.staleness import anchoring, assessing
-from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.anchor_search import Source
 from yaadwatch.staleness.worktree import look_at
 
 

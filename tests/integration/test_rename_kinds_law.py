@@ -17,7 +17,7 @@ from yaadwatch.repo.command import GitRunner
 from yaadwatch.repo.layout import Head
 from yaadwatch.repo.repository import Repository
 from yaadwatch.staleness import anchoring, assessing
-from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.anchor_search import Source
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.git_queries import History
 from yaadwatch.staleness.worktree import look_at

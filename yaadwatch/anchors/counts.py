@@ -26,7 +26,7 @@ _WORDS: Final = (
     | {"once": 1, "twice": 2, "thrice": 3}
 )
 _ADVERBS: Final = frozenset(("once", "twice", "thrice"))
-_NUMBER: Final = re.compile(
+NUMBER: Final = re.compile(
     rf"(?i)(?<![\w./:#@$-])(?:(?P<digits>\d[\d_]{{0,12}}(?:,\d{{3}}){{0,3}}(?:\.\d{{1,6}})?)"
     rf"(?P<unit>ms|s|min|h)?(?![\w%]|[.:/-]\w)"
     rf"|(?P<tens>{'|'.join(_TENS)})-(?P<ones>{'|'.join(_ONES[1:10])})(?![\w-])"
@@ -121,7 +121,7 @@ class Count:
 
 def counts(text: str) -> Iterator[Count]:
     """Yield the numbers in a text with what they count, at most COUNTS_MAX."""
-    for found in islice(_NUMBER.finditer(text), COUNTS_MAX):
+    for found in islice(NUMBER.finditer(text), COUNTS_MAX):
         start, end = found.span()
         before, after = text[:start], text[end:]
         gap = before[len(before.rstrip()) :]
@@ -146,13 +146,13 @@ def counts(text: str) -> Iterator[Count]:
         following = _WORD_OR_NAME.match(after.lstrip(" `"))
         unit = unit or (following.group().lower() if following else "")
         returned_by = returned[1] if returned is not None else ""
-        yield Count(_forms(_value(found), unit), sentence, extra, returned_by)
+        yield Count(_forms(value_of(found), unit), sentence, extra, returned_by)
 
 
 def numbers(text: str) -> frozenset[str]:
     """Return every number in a text that is not a name, in words or digits, in plain form."""
-    every = _NUMBER.finditer(text)
-    return frozenset(_value(one) for one in every if not _is_behind_a_sort(text[: one.start()]))
+    every = NUMBER.finditer(text)
+    return frozenset(value_of(one) for one in every if not _is_behind_a_sort(text[: one.start()]))
 
 
 def subjects_of(text: str, words: tuple[str, ...] = ()) -> frozenset[str]:
@@ -189,12 +189,23 @@ def _is_name(found: re.Match[str], before: str, after: str) -> bool:
     return leading is not None and leading[1].lower() not in _LEADS
 
 
-def _value(found: re.Match[str]) -> str:
+def value_of(found: re.Match[str]) -> str:
+    """Return the number that a match of NUMBER writes, in plain form."""
     if found["digits"]:
         return plain(found["digits"])
     if found["tens"]:
         return str(_WORDS[found["tens"].lower()] + _WORDS[found["ones"].lower()])
     return str(_WORDS[found["word"].lower()])
+
+
+def in_words(number: int) -> str:
+    """Return a number as a text writes it out; '' for 100 and more."""
+    if number < len(_ONES):
+        return _ONES[number]
+    tens, ones = divmod(number, 10)
+    if tens - 2 not in range(len(_TENS)):
+        return ""
+    return f"{_TENS[tens - 2]}-{_ONES[ones]}" if ones else _TENS[tens - 2]
 
 
 def _forms(value: str, unit: str) -> tuple[str, ...]:

@@ -144,6 +144,12 @@ def parsed(source: bytes, path: str) -> "tuple[Node, bytes] | None":
     return (root, source) if root is not None else None
 
 
+def tree_of_settings(source: bytes, path: str) -> "Node | None":
+    """Return the root of a settings file's syntax tree; None for another file, or a broken one."""
+    language = language_of(path)
+    return _root(unified(source), language) if language and language.is_settings else None
+
+
 def may_define(source: bytes, path: str, symbol: str) -> bool:
     """Return False only if `define` cannot find `symbol`; costs a word search."""
     if language_of(path) is not PYTHON:

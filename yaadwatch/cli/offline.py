@@ -32,7 +32,7 @@ from yaadwatch.repo.command import GitRunner, NoGit
 from yaadwatch.repo.layout import Head
 from yaadwatch.repo.repository import Repository
 from yaadwatch.staleness import anchoring, assessing, commit_evidence
-from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.anchor_search import Source
 from yaadwatch.staleness.commits import AtHead, FileInView
 from yaadwatch.staleness.git_queries import History
 from yaadwatch.staleness.worktree import View, WorkTree, look_at

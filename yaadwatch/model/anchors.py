@@ -63,6 +63,9 @@ DECLARED: Final = " (declared)"
 STANDS: Final = " @"
 """Ends the symbol of an anchor on a literal in its place in a file; the literal follows."""
 
+MEMBERS: Final = " (members)"
+"""Ends the symbol of an anchor on how many or which members a set of the code has."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
@@ -93,7 +96,7 @@ class Anchor:
             symbol = symbol.rpartition(HELD)[0]
         if self.is_in_place:
             symbol = symbol.rpartition(STANDS)[0]
-        return symbol.removesuffix(ASSIGNED).removesuffix(DECLARED)
+        return symbol.removesuffix(ASSIGNED).removesuffix(DECLARED).removesuffix(MEMBERS)
 
     @property
     def is_held(self) -> bool:
@@ -111,6 +114,11 @@ class Anchor:
         return self.method is Method.VALUE and self.symbol.endswith(DECLARED)
 
     @property
+    def is_members(self) -> bool:
+        """Return whether this is a set of names: of a file, or as a pattern of a folder."""
+        return self.method in (Method.VALUE, Method.GLOB) and self.symbol.endswith(MEMBERS)
+
+    @property
     def is_spot(self) -> bool:
         """Return whether this is a heading or a line of a file."""
         return self.method is Method.VALUE and self.symbol[:1] in {"#", ":"}
@@ -123,7 +131,7 @@ class Anchor:
     @property
     def value(self) -> str:
         """Return the value that the text states, of an anchor on one."""
-        if self.is_in_place:
+        if self.is_in_place or self.is_members:
             return self.fingerprint.partition("\n")[0]
         return self.fingerprint.partition(" ")[0] if self.is_held else self.fingerprint
 

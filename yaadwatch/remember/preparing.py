@@ -24,7 +24,7 @@ from yaadwatch.remember.drafts import Draft, Ready, clean, clean_attributes
 from yaadwatch.remember.storing import Match, find
 from yaadwatch.repo.command import NoGit
 from yaadwatch.staleness import anchor_state, anchoring, assessing, file_state, uncommitted
-from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.anchor_search import Source
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.verdict import BY_NAME, DEFINED, Span
 from yaadwatch.staleness.worktree import WorkTree, look_at

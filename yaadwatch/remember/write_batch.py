@@ -71,8 +71,8 @@ class WriteBatch:
         """
         found: dict[str, Mapping[str, object]] = {}
         for anchor in rests_on:
-            # What is declared is named as the package that it is; a line is no thing.
-            if anchor.is_declared or anchor.is_spot:
+            # What is declared is named as the package that it is; a line or a set is no thing.
+            if anchor.is_declared or anchor.is_spot or anchor.is_members:
                 continue
             found[self._thing(node, *changes.thing_of(anchor))] = {}
         for name in names:

@@ -18,7 +18,7 @@ from yaadwatch.model.anchors import ASSIGNED, Anchor, Method
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
 from yaadwatch.repo.words import has_word
-from yaadwatch.staleness import file_state, inner_literals, proposals, successors, uses
+from yaadwatch.staleness import file_state, inner_literals, members, proposals, successors, uses
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.successors import Successor
 from yaadwatch.staleness.uses import Uses
@@ -312,6 +312,8 @@ def _see_folder(anchor: Anchor, view: View, head: AtHead) -> Seen:
 
 def _see_pattern(anchor: Anchor, view: View, head: AtHead) -> Seen:
     """Return whether a file matches the anchored pattern, or where most of its files are now."""
+    if anchor.is_members:
+        return members.see_folder(anchor, view)
     pattern = anchor.symbol
     if view.matching(pattern):
         return Seen(place=anchor.path, same_bytes=True, span=Span.SAME)
@@ -502,7 +504,11 @@ def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
         return _see_declared(anchor, view, head)
     text, seen = _text(anchor, view, head)
     if text is None:
-        return seen
+        is_lost = anchor.is_members and seen.place is None
+        return replace(seen, span=Span.SAME) if is_lost else seen  # it may be in another file
+    if anchor.is_members:
+        place = seen.place or anchor.path
+        return members.observed(anchor, members.in_file(anchor, place, text), place)
     if anchor.is_spot:
         is_there = literals.is_at_spot(anchor.symbol, anchor.fingerprint, text)
         return replace(seen, span=Span.SAME if is_there else Span.MISSING)
@@ -547,6 +553,8 @@ def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:
     if anchor.is_declared:
         found = facts.declared(path.rpartition("/")[2], text)
         return anchor.fingerprint if found is None or anchor.name in found.names else None
+    if anchor.is_members:
+        return members.state(anchor, members.in_file(anchor, path, text))
     if anchor.is_spot:
         is_there = literals.is_at_spot(anchor.symbol, anchor.fingerprint, text)
         return anchor.fingerprint if is_there else None
@@ -561,6 +569,8 @@ def value_holds(anchor: Anchor, now: str) -> bool:
     """Return whether the anchored value is still true where the file now says `now`."""
     if anchor.symbol == values.LINES:
         return values.lines_hold(int(anchor.fingerprint), int(now))
+    if anchor.is_members:
+        return now == anchor.fingerprint
     if anchor.symbol.endswith(ASSIGNED) or anchor.is_read_in_words:
         return now.strip('"') == anchor.value.strip('"')
     return values.same_version(anchor.fingerprint, now)

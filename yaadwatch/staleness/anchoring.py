@@ -6,18 +6,19 @@ the code, the target of a command, a value. A word that stands in too many files
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 
-from yaadwatch.anchors import counts, facts, literals, targets, values
+from yaadwatch.anchors import counts, facts, literals, stated_sets, targets, values
 from yaadwatch.anchors.counts import is_distinctive
 from yaadwatch.anchors.definitions import last_part
-from yaadwatch.anchors.mentions import Mentions, mentions, without
+from yaadwatch.anchors.mentions import mentions, without
 from yaadwatch.anchors.tree import Tree
 from yaadwatch.model.anchors import ASSIGNED, DECLARED, HELD, STANDS, Anchor, Method
 from yaadwatch.model.limits import ANCHORS_PER_NODE_MAX
 from yaadwatch.model.settings import SYMBOL_FILES_MAX, WORD_FILES_MAX
-from yaadwatch.staleness import file_state, inner_literals
+from yaadwatch.staleness import file_state, inner_literals, members
+from yaadwatch.staleness.anchor_search import AnchorSearch, Source
 from yaadwatch.staleness.commits import is_only_ours
 from yaadwatch.staleness.worktree import View, WorkTree
 
@@ -235,34 +236,6 @@ VALUE_FILES_MAX = 4
 """Named files in which the numbers that a text gives in plain words are searched."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """A text, the folder of its relative paths, and what the caller says it rests on.
-
-    `touched`: files that the session worked on; they decide between files of one name.
-    """
-
-    text: str
-    folder: str = ""
-    files: tuple[str, ...] = ()
-    symbols: tuple[str, ...] = ()
-    touched: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class AnchorSearch:
-    """The search for the anchors of one text."""
-
-    source: Source
-    spoken: Mentions
-    files: dict[str, str] = field(default_factory=dict)
-    folders: list[str] = field(default_factory=list)
-    symbols: list[tuple[str, str]] = field(default_factory=list)
-    homeless: list[tuple[str, str]] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
-    found: list[Anchor] = field(default_factory=list)
-
-
 def anchor(sources: Sequence[Source], view: View, commit: str) -> list[list[Anchor]]:
     """Return the anchors of each text in `view`, those that the caller gave first.
 
@@ -299,6 +272,8 @@ def anchors_of(sought: Sequence[AnchorSearch], view: View, commit: str) -> list[
         _spell(one, maker)
         if not one.files:
             _in_place(one, maker, _only_files(one, maker))
+        for path, method, symbol, found in members.bound(one, maker.view, maker.files_by_word):
+            _add(one, maker.anchor(path, method, symbol=symbol, fingerprint=found))
     return [one.found[:ANCHORS_PER_NODE_MAX] for one in sought]
 
 
@@ -350,6 +325,7 @@ def _name(one: AnchorSearch, view: View) -> None:
             folder = new.match_folder(mention, folder=source.folder)
         if folder is not None and folder not in one.folders:
             one.folders.append(folder)
+    one.sets = stated_sets.stated(source.text)
     symbols = dict.fromkeys(source.symbols, "given")
     names = {part for path in one.files for part in (path, path.rpartition("/")[2])}
     for symbol in one.spoken.symbols:
@@ -400,7 +376,7 @@ def words_of(sought: Iterable[AnchorSearch]) -> list[str]:
     words: dict[str, None] = {}
     for one in sought:
         words |= dict.fromkeys(last_part(symbol) for symbol, _ in one.symbols)
-        words |= dict.fromkeys(one.words)
+        words |= dict.fromkeys((*one.words, *members.search_words(one)))
         words |= dict.fromkeys(path_word(path) for path in (*one.files, *one.folders))
     return [word for word in words if word]
 
@@ -412,6 +388,7 @@ def _open_words(sought: Iterable[AnchorSearch]) -> list[str]:
         taken = _taken(one)
         words |= dict.fromkeys(last_part(symbol) for symbol, _ in one.homeless)
         words |= dict.fromkeys(word for word in one.words if not _is_taken(word, taken))
+        words |= dict.fromkeys(members.search_words(one))
     return [word for word in words if word]
 
 

@@ -178,7 +178,8 @@ def _judged(text: str, judged: AnchorVerdict) -> AnchorVerdict:
     """Return a verdict with whether the text names the old place, or still finds the new one."""
     proposed = proposals.suggest(text, judged)
     misplaced = proposed is not None and proposed.text is not None
-    misplaced = misplaced and judged.anchor.method not in (Method.VALUE, Method.TARGET)
+    by_value = judged.anchor.is_members or judged.anchor.method in (Method.VALUE, Method.TARGET)
+    misplaced = misplaced and not by_value
     named_still = not misplaced and _is_named_still(text, judged)
     return replace(judged, misplaced=misplaced, named_still=named_still)
 
@@ -267,7 +268,7 @@ def is_false(judged: AnchorVerdict, text: str) -> bool:
     anchor = judged.anchor
     if anchor.is_declared and facts.rivals(anchor.name):
         return False
-    if anchor.method is Method.VALUE:
+    if anchor.method is Method.VALUE or anchor.is_members:
         return judged.verdict in (Verdict.CHANGED, Verdict.GONE) or judged.also_changed
     if judged.verdict is Verdict.MOVED:
         return judged.misplaced

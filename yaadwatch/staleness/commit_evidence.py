@@ -21,7 +21,8 @@ from yaadwatch.model.anchors import (
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.settings import EVIDENCE_COMMITS_MAX
 from yaadwatch.repo.changes import Departure
-from yaadwatch.staleness import anchor_state, uses
+from yaadwatch.repo.layout import Head
+from yaadwatch.staleness import anchor_state, members, uses
 from yaadwatch.staleness.commits import AtHead
 from yaadwatch.staleness.git_queries import History
 from yaadwatch.staleness.verdict import DEFINED, STALE_VERDICTS, AnchorVerdict
@@ -113,7 +114,7 @@ def _untouched(anchor: Anchor, head: AtHead) -> bool:
     if anchor.method is Method.FOLDER:
         return head.has_folder(anchor.path)
     if anchor.method is Method.GLOB:
-        return head.matching(anchor.symbol)
+        return not anchor.is_members and head.matching(anchor.symbol)
     return history.has_commit(since) and (
         history.blob_at(since, anchor.path) == history.blob_at(until, anchor.path)
     )
@@ -163,6 +164,9 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
 
     `blob`: the file at `since`; '' when it was not there.
     """
+    if anchor.method is Method.GLOB and anchor.is_members:
+        yield from _recounted(anchor, history, since, until)
+        return
     if anchor.method in (Method.FOLDER, Method.GLOB):
         yield from _emptied(anchor, history, since, until)
         return
@@ -191,6 +195,22 @@ def _steps(anchor: Anchor, history: History, since: str, until: str, blob: str) 
     yield from changed
     if is_cut and anchor.symbol and not changed and not left:
         yield _not_searched(path, path)
+
+
+def _recounted(anchor: Anchor, history: History, since: str, until: str) -> Iterator[Step]:
+    """Yield the commits after which a set of a folder had other members than before."""
+    before = members.folder_state(anchor, _at(history, since))
+    for commit_id in history.changes([anchor.path], since, until)[-EVIDENCE_COMMITS_MAX:]:
+        after = members.folder_state(anchor, _at(history, commit_id))
+        commit = history.commit(commit_id)
+        if after != before and commit is not None:
+            done = f"changed which files {as_name(anchor.path)} has"
+            yield Step(path=anchor.path, commit=commit, summary=done)
+        before = after
+
+
+def _at(history: History, commit: str) -> AtHead:
+    return AtHead(history=history, head=Head(commit=commit, branch=""))
 
 
 def _not_searched(path: str, place: str) -> Step:

@@ -24,6 +24,8 @@ from yaadwatch.system import files
 
 FILES_MAX = 800
 """Changed files that are read for the uses of a word; the others count as unchanged."""
+FOLDER_FILES_MAX = 2_000
+"""Files of a folder whose entries are counted; a larger one is data."""
 _BYTES_MAX = 512 * 1024
 _NOT_READ = (
     *(".lock", ".svg", ".map", ".snap", ".png", ".jpg", ".jpeg", ".gif", ".ico", ".pdf"),
@@ -372,6 +374,15 @@ class AtHead:
     def listing(self) -> Tree:
         """Return all files of the commit."""
         return self.history.listing(self.head.commit)
+
+    def files_in(self, folder: str) -> list[str]:
+        """Return the files in a folder of the commit; [] for more than FOLDER_FILES_MAX."""
+        return self.history.once("files_in", self._files_in, self.head.commit, folder)
+
+    def _files_in(self, commit: str, folder: str) -> list[str]:
+        inside = f"{folder}/"
+        found = [path for path in self.history.listing(commit).every() if path.startswith(inside)]
+        return found if len(found) <= FOLDER_FILES_MAX else []
 
     def has_folder(self, path: str) -> bool:
         """Return whether the commit has a folder, or a submodule, at `path`."""

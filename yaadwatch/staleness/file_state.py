@@ -104,11 +104,14 @@ def define_in(view: View, path: str, symbol: str) -> tuple[Method, str, int] | N
     return (Method.LINES, by_lines.fingerprint, by_lines.line) if by_lines.line else None
 
 
+def is_no_project(path: str) -> bool:
+    """Return whether a file is an example, a fixture or vendored, and is no part of the project."""
+    return _NO_PROJECT.search(path) is not None
+
+
 def declaring_files(view: View) -> list[str]:
     """Return the files that declare packages and tools, nearest the top first; [] for too many."""
-    found = [
-        path for path in view.listing().named_any(facts.DECLARING) if not _NO_PROJECT.search(path)
-    ]
+    found = [path for path in view.listing().named_any(facts.DECLARING) if not is_no_project(path)]
     found.sort(key=lambda path: (path.count("/"), path))
     return found if len(found) <= WORD_FILES_MAX else []
 

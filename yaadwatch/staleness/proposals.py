@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from yaadwatch.anchors import counts, targets, values
+from yaadwatch.anchors import counts, stated_sets, targets, values
 from yaadwatch.anchors.definitions import last_part
 from yaadwatch.anchors.languages import language_of
 from yaadwatch.anchors.mentions import mentions
@@ -313,7 +313,8 @@ def _where_sure(
 
 def has_other_value(result: AnchorVerdict) -> bool:
     """Return whether the value that the text gives changed, and the new one is known."""
-    return result.anchor.method is Method.VALUE and bool(result.heir)
+    is_value = result.anchor.method is Method.VALUE or result.anchor.is_members
+    return is_value and bool(result.heir)
 
 
 def _may_be_false(
@@ -366,6 +367,8 @@ def _revalued(text: str, valued: Sequence[AnchorVerdict]) -> str | None:
 def _names_value(text: str, judged: AnchorVerdict) -> bool:
     """Return whether a text names the old or the new value; of a version also a part of it."""
     given = (judged.anchor.value, judged.heir)
+    if judged.anchor.is_members:
+        return not counts.numbers(text).isdisjoint(given)
     if judged.anchor.symbol != values.LINES and not judged.anchor.symbol.endswith(ASSIGNED):
         named = _VERSION.findall(text)
         return any(values.same_version(one, value) for one in named for value in given)
@@ -382,6 +385,9 @@ _VERSION: Final = re.compile(r"(?<![\d.])\d+(?:\.\d+)*+")
 def _written_as(written: str, judged: AnchorVerdict) -> str:
     """Return the current value in the notation of the text; '' when that is not certain."""
     now = judged.heir
+    if judged.anchor.is_members:
+        word = now if written.isdecimal() else counts.in_words(int(now))
+        return word.capitalize() if written[:1].isupper() else word
     if now == values.NOTHING and judged.anchor.symbol.endswith(ASSIGNED):
         return ""  # each language has a word of its own for it
     if now in ("true", "false"):
@@ -396,6 +402,12 @@ def _written_as(written: str, judged: AnchorVerdict) -> str:
 
 def _given_by(anchor: Anchor, text: str) -> list[values.GivenValue]:
     """Return where a text gives what is anchored its value."""
+    if anchor.is_members:
+        return [
+            values.GivenValue(one.start, one.end, str(one.number))
+            for one in stated_sets.stated(text)
+            if str(one.number) == anchor.value and not one.members
+        ]
     if anchor.symbol.endswith(ASSIGNED):
         names = (last_part(anchor.name), anchor.name)
         return next(filter(None, (values.stated_at(text, name) for name in names)), [])

@@ -16,7 +16,7 @@ from yaadwatch.repo.layout import Head
 from yaadwatch.repo.objects import ID
 from yaadwatch.repo.repository import blob_id
 from yaadwatch.staleness import anchor_state, anchoring, verdict
-from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.anchor_search import Source
 from yaadwatch.staleness.commits import AtHead, FileInView
 from yaadwatch.staleness.git_queries import History
 from yaadwatch.staleness.worktree import View, WorkTree

@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 
 from yaadwatch.anchors import values
+from yaadwatch.anchors.code_sets import member
 from yaadwatch.model.anchors import Anchor, Method, Verdict
 from yaadwatch.text.quoting import as_name, as_names
 
@@ -93,6 +94,9 @@ class AnchorVerdict:
 
 STALE_VERDICTS = frozenset((Verdict.CHANGED, Verdict.MOVED, Verdict.GONE))
 """The verdicts against a memory; the features of all its anchors give them their weight."""
+
+NAMED_MAX = 4
+"""Members of a set that a reason names."""
 
 BY_NAME = frozenset((Method.GLOB, Method.WORD, Method.TARGET, Method.VALUE))
 """Anchors on what is found in a file, or among files, by its name."""
@@ -222,6 +226,8 @@ def _judge_pattern(anchor: Anchor, seen: Seen) -> AnchorVerdict:
 def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
     """Return the verdict of a pattern that matches, a word, a target or a value."""
     name, path = anchor.name, as_name(anchor.path)
+    if anchor.is_members and seen.span is Span.DIFFERENT:
+        return _judge_members(anchor, seen)
     if seen.span is Span.DIFFERENT:
         about = f"{name} of {path}" if name == values.LINES else f"{name} in {path}"
         if anchor.is_held:
@@ -255,6 +261,30 @@ def _judge_by_name(anchor: Anchor, seen: Seen) -> AnchorVerdict:
     elif anchor.method is Method.TARGET and seen.likely:
         reason = f"{reason}; {as_name(seen.likely)} does"
     return AnchorVerdict(anchor, Verdict.GONE, reason, likely=seen.likely, heir=seen.heir)
+
+
+def _judge_members(anchor: Anchor, seen: Seen) -> AnchorVerdict:
+    """Return the verdict of a set that has other members, or another number of them."""
+    number, kind, *then = anchor.fingerprint.split("\n")
+    now = seen.instead.split("\n")
+    old, new = ({member(one): one for one in members} for members in (then, now))
+    came = [new[one] for one in new if one not in old and not kind.startswith("some")]
+    went = [old[one] for one in old if one not in new]
+    changes = [
+        f"{_listed(names)} {what}" for names, what in ((came, "came"), (went, "went")) if names
+    ]
+    is_size = kind.startswith("size")
+    changes = [f"was {number}, is now {len(now)}", *changes] if is_size else changes
+    name = f"{anchor.name} in {as_name(anchor.path)}"
+    reason = f"{name}: {'; '.join(changes)}"
+    heir = str(len(now)) if is_size else ""
+    return AnchorVerdict(anchor, Verdict.CHANGED, reason, seen.place, heir=heir)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first names of a list, and how many others there are."""
+    others = len(names) - NAMED_MAX
+    return ", ".join(map(as_name, names[:NAMED_MAX])) + (f" and {others} others" * (others > 0))
 
 
 def _judge_number(anchor: Anchor, seen: Seen) -> AnchorVerdict:
@@ -348,7 +378,8 @@ def features(observations: Sequence[AnchorVerdict]) -> dict[str, float]:
 
 def _is_silent(observed: AnchorVerdict) -> bool:
     """Return whether what is stated beside a name still holds; the name is counted instead."""
-    return observed.anchor.is_read_in_words and observed.verdict not in STALE_VERDICTS
+    is_stated = observed.anchor.is_read_in_words or observed.anchor.is_members
+    return is_stated and observed.verdict not in STALE_VERDICTS
 
 
 def is_lost(observations: Sequence[AnchorVerdict]) -> bool:
@@ -384,7 +415,8 @@ def _gravest(known: Sequence[AnchorVerdict]) -> str:
 def _counts(
     observed: AnchorVerdict, name: str, methods: frozenset[Method], verdicts: frozenset[Verdict]
 ) -> bool:
-    if observed.anchor.method in methods and observed.verdict in verdicts:
+    method = Method.VALUE if observed.anchor.is_members else observed.anchor.method
+    if method in methods and observed.verdict in verdicts:
         return True
     seen = observed.seen
     return name == "place_lost" and bool(observed.misplaced or seen.retired or is_replaced(seen))

@@ -16,7 +16,7 @@ from yaadwatch.model.anchors import Anchor, Method, Sighting
 from yaadwatch.model.settings import FILE_BYTES_MAX, MOVE_CANDIDATES_MAX
 from yaadwatch.repo import layout
 from yaadwatch.repo.repository import Repository, blob_id
-from yaadwatch.staleness.commits import AtHead, FileInView
+from yaadwatch.staleness.commits import FOLDER_FILES_MAX, AtHead, FileInView
 from yaadwatch.staleness.git_queries import History
 from yaadwatch.system import files
 from yaadwatch.text import privacy
@@ -140,6 +140,18 @@ class WorkTree:
             self._listing = _tree_of(self.head.history.tracked())
         return self._listing
 
+    def files_in(self, folder: str) -> list[str]:
+        """Return the files in a folder, tracked or new; [] for more than FOLDER_FILES_MAX."""
+        return self.head.history.once("files_in_here", self._files_in, folder)
+
+    def _files_in(self, folder: str) -> list[str]:
+        inside = f"{folder}/"
+        tracked = [one for one in self.head.history.tracked(folder) if one.startswith(inside)]
+        if len(tracked) > FOLDER_FILES_MAX:
+            return []
+        new = (one for one in self.head.history.untracked() if one.startswith(inside))
+        return [*filter(self._is_there, tracked), *new]
+
     def has_folder(self, path: str) -> bool:
         """Return whether a file that git does not ignore, or a submodule, is at `path`."""
         return self.head.history.once("has_folder_here", self._has_folder, path)
@@ -159,6 +171,8 @@ class WorkTree:
 
     def stands(self, anchor: Anchor) -> bool:
         """Return whether any file is in the anchored folder, or matches the anchored pattern."""
+        if anchor.is_members:
+            return False  # what is in it counts, so it is always judged again
         if anchor.method is Method.GLOB:
             return self.matching(anchor.symbol)
         return self.has_folder(anchor.path)

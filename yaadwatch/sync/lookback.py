@@ -24,7 +24,7 @@ from yaadwatch.repo import layout
 from yaadwatch.repo.history import LineOrigin
 from yaadwatch.repo.repository import Repository
 from yaadwatch.staleness import stale, uncommitted
-from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.anchor_search import Source
 from yaadwatch.staleness.worktree import look_at
 from yaadwatch.text import privacy
 from yaadwatch.text.words import text_hash

@@ -9,7 +9,7 @@ from yaadwatch.db import anchors
 from yaadwatch.model.anchors import Method
 from yaadwatch.model.settings import WORD_FILES_MAX
 from yaadwatch.staleness import anchoring, assessing
-from yaadwatch.staleness.anchoring import Source
+from yaadwatch.staleness.anchor_search import Source
 from yaadwatch.staleness.commits import FILES_MAX
 from yaadwatch.staleness.git_queries import History
 from yaadwatch.staleness.uncommitted import at_commit
