@@ -12,6 +12,8 @@ import os
 import sys
 from binascii import crc32
 
+from yaadwatch.plain_files import read_plain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,13 +142,8 @@ def _default_socket() -> str:
 def _announced() -> tuple[int, str] | None:
     """Return pid and socket path from the lock file, or None when it does not say both."""
     try:
-        # Reading a pipe, say, may block forever.
-        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(os.path.join(_home(), "daemon.lock"), flags)
-        try:
-            pid, socket = os.read(descriptor, 8192).decode().splitlines()[:2]
-        finally:
-            os.close(descriptor)
+        lock = os.path.join(_home(), "daemon.lock")
+        pid, socket = read_plain(lock, 8192, links=True).decode().splitlines()[:2]
     except (OSError, ValueError):
         return None
     if not pid.isdecimal() or not os.path.isabs(socket):
@@ -245,8 +242,4 @@ def _names() -> list[str]:
 
 
 def _text(path: str) -> str:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        return os.read(descriptor, 4096).decode("utf-8", "surrogateescape")
-    finally:
-        os.close(descriptor)
+    return read_plain(path, 4096, links=True).decode("utf-8", "surrogateescape")

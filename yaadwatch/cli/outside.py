@@ -4,6 +4,7 @@ No link is followed.
 """
 
 import base64
+import errno
 import hashlib
 import json
 import os
@@ -13,19 +14,21 @@ from itertools import accumulate
 
 from yaadwatch.cli.terminal import in_command
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.plain_files import read_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-# ruff: noqa: PTH103, PTH105, PTH108, PTH110, PTH112, PTH113, PTH114, PTH118, PTH119
+# ruff: noqa: PTH103, PTH105, PTH108, PTH110, PTH112, PTH114, PTH118, PTH119
 # ruff: noqa: PTH116, PTH120, PTH123
 
 
 CHUNK_BYTES = 1024 * 1024
 """Sent at once; in base64 a third more, which a line on the socket holds."""
 PAGE_BYTES_MAX = 512 * 1024
+MANIFEST_BYTES_MAX = 64 * 1024 * 1024
 FILES_MAX = 100_000
 ARCHIVE = ".archive"
 MANIFEST = ".yaadwatch.json"
@@ -202,9 +205,9 @@ def _sent_files(path: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
     above = path if os.path.isdir(path) else os.path.dirname(path)
     batch = b""
     for name in found:
-        with _reading(name), open(os.path.join(above, name), "rb") as stream:
-            data = stream.read(PAGE_BYTES_MAX + 1)
-        if len(data) > PAGE_BYTES_MAX:
+        with _reading(name):
+            data = _page(os.path.join(above, name))
+        if data is None:
             unread.append(f"{name}: it is larger than {PAGE_BYTES_MAX // 1024} KiB")
             continue
         shown = name.encode("utf-8", "replace").decode()
@@ -214,6 +217,16 @@ def _sent_files(path: str, unread: "list[str]") -> "Iterator[tuple[str, str]]":
             yield "data", base64.b64encode(batch).decode()
             batch = b""
     yield "data", base64.b64encode(batch).decode()
+
+
+def _page(path: str) -> "bytes | None":
+    """Return the content of a file; None when it is too large for a page."""
+    try:
+        return read_plain(path, PAGE_BYTES_MAX, links=True)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            return None
+        raise
 
 
 def _pages(folder: str, unread: "list[str]") -> "list[str]":
@@ -289,19 +302,15 @@ def _inside(folder: str, name: str) -> str:
 def _digest(path: str) -> "str | None":
     """Return the hash of a file; None when it is missing, '' for anything but a file."""
     try:
-        if not os.path.isfile(path):
-            return "" if os.path.lexists(path) else None
-        with open(path, "rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return hashlib.sha256(read_plain(path, MANIFEST_BYTES_MAX, links=True)).hexdigest()
     except OSError:
-        return ""
+        return "" if os.path.lexists(path) else None
 
 
 def _manifest(folder: str) -> "dict[str, str]":
     path = os.path.join(folder, MANIFEST)
     try:
-        with open(path, "rb") as stream:
-            found = json.loads(stream.read()).get("files")
+        found = json.loads(read_plain(path, MANIFEST_BYTES_MAX, links=True)).get("files")
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError):

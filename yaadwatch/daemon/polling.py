@@ -13,6 +13,7 @@ from typing import Final
 
 from yaadwatch.daemon.arming import key_of
 from yaadwatch.daemon.hints import TreeKey
+from yaadwatch.plain_files import read_plain
 from yaadwatch.staleness.stale import WatchedTree
 from yaadwatch.workspace.agent_files import Formats, formats, is_skipped_folder
 
@@ -205,8 +206,7 @@ def _named(tree: WatchedTree, last: _Named) -> _Named:
     if looks and looks == last.looked:
         return last
     try:
-        with open(path, "rb") as stream:  # noqa: PTH123
-            return _Named(looks, stream.read(4096))
+        return _Named(looks, read_plain(path, 4096, links=True))
     except OSError:
         return _Named()
 

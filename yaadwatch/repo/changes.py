@@ -6,7 +6,6 @@ any, and among generated files often the wrong one; paths decide better.
 
 import os
 import re
-import stat
 import threading
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -15,6 +14,8 @@ from difflib import SequenceMatcher
 from itertools import product
 from pathlib import Path
 from typing import Final, Generic, NamedTuple, TypeVar
+
+from yaadwatch.plain_files import open_plain
 
 _ABOUT = re.compile(rb":(\d{6}) (\d{6}) ([0-9a-f]+) ([0-9a-f]+) ([A-Z])\d*")
 REGULAR = frozenset((b"100644", b"100755", b"100664"))
@@ -396,16 +397,14 @@ def index_key(root: Path, index: str) -> IndexKey | None:
     An index ends with a hash of itself. A pipe or a device in its place is never waited for.
     """
     try:
-        descriptor = os.open(index, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_plain(index)
     except OSError:
         return None
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        end = os.pread(descriptor, _HASH_BYTES, max(0, found.st_size - _HASH_BYTES))
+        size = os.fstat(descriptor).st_size
+        end = os.pread(descriptor, _HASH_BYTES, max(0, size - _HASH_BYTES))
     except OSError:
         return None
     finally:
         os.close(descriptor)
-    return (str(root), index, found.st_size, end) if len(end) == _HASH_BYTES and any(end) else None
+    return (str(root), index, size, end) if len(end) == _HASH_BYTES and any(end) else None

@@ -10,12 +10,12 @@ lead outside; unusual layouts are left to the git command, which runs under a li
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from yaadwatch.plain_files import read_plain
 from yaadwatch.system import files
 from yaadwatch.text import privacy
 
@@ -342,18 +342,9 @@ def _text(place: str | Path) -> str | None:
 def _plain(place: str, bytes_max: int) -> bytes | None:
     """Return the bytes of a file; None when it is not a plain file, or larger than the limit."""
     try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return read_plain(place, bytes_max)
     except (OSError, ValueError):
         return None
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > bytes_max:
-            return None
-        return os.read(descriptor, bytes_max)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
 
 
 def _entries(folder: Path) -> Iterator[Path]:

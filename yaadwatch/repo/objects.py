@@ -8,9 +8,9 @@ A loose object is read with zlib, in a fifth of the time; pygit2 is imported for
 because it costs the daemon 13 MiB.
 """
 
+import errno
 import os
 import re
-import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from yaadwatch.model.anchors import Commit
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import FILE_BYTES_MAX
+from yaadwatch.plain_files import open_plain
 from yaadwatch.repo.changes import REGULAR, Change
 from yaadwatch.repo.command import Git, GitRunner
 from yaadwatch.repo.layout import Layout
@@ -209,20 +210,17 @@ def read_loose(folder: str, id: str, bytes_max: int) -> Loose | None:
     """
     path = f"{folder}/{id[:2]}/{id[2:]}"
     try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    if not stat.S_ISREG(found.st_mode):
-        raise NotPlain
-    if found.st_size > LOOSE_BYTES_MAX:
-        return None
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        descriptor = open_plain(path)
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.ELOOP):
+            raise NotPlain from None
         return None
     stream = zlib.decompressobj()
     try:
-        begin = stream.decompress(os.read(descriptor, found.st_size), 64)
+        size = os.fstat(descriptor).st_size
+        if size > LOOSE_BYTES_MAX:
+            return None
+        begin = stream.decompress(os.read(descriptor, size), 64)
         head = _HEAD.match(begin)
         if head is None:
             return None

@@ -1,11 +1,9 @@
 """Load settings from config.toml; a project's own file and `YAAD_*` variables override them."""
 
 import difflib
-import errno
 import math
 import re
 import shlex
-import stat
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -15,6 +13,7 @@ from typing import Any, Final
 
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Settings
+from yaadwatch.plain_files import read_plain
 from yaadwatch.system.files import ABSENT, observe, signature_of
 
 DEFAULT: Final = "default"
@@ -257,9 +256,7 @@ def plain_bytes(path: Path) -> bytes:
     Raises:
         OSError: it cannot be read, or is a pipe or another thing that may keep us waiting for ever.
     """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError(errno.EINVAL, "it is no plain file")
-    return path.read_bytes()
+    return read_plain(path, 1024 * 1024, links=True)
 
 
 def _in_file(path: Path) -> Iterator[tuple[str, object]]:

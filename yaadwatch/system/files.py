@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.plain_files import open_plain, read_open, read_plain
 
 Kind = Literal["file", "absent", "link", "other", "too_large", "unreadable"]
 
@@ -34,8 +35,6 @@ _SECOND_NS: Final = 1_000_000_000
 _FOLDER_FLAGS: Final = (
     getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 )
-_NO_WAIT: Final = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | _NO_WAIT
 LINES_BYTES_MAX: Final = 1024 * 1024
 """The most that a file of settings may hold to which lines of ours are added."""
 
@@ -189,12 +188,7 @@ def read_lines(path: Path) -> list[bytes]:
         OSError: it is not there (FileNotFoundError), no regular file (EINVAL), larger than 1 MiB
             (EFBIG), or cannot be read.
     """
-    _require_plain(path, path.stat())
-    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
-    try:
-        return _whole(path, descriptor).splitlines()
-    finally:
-        os.close(descriptor)
+    return read_plain(path, LINES_BYTES_MAX, links=True).splitlines()
 
 
 def append_line_exact(path: Path, text: str) -> str:
@@ -210,16 +204,16 @@ def append_line_exact(path: Path, text: str) -> str:
     """
     path.parent.mkdir(exist_ok=True)
     _refuse_links(path)
-    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | _NO_WAIT
+    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        _require_plain(path, path.lstat())
+        os.close(open_plain(path))
         descriptor = os.open(path, flags)
         made = False
     except FileNotFoundError:
         descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
         made = True
     with os.fdopen(descriptor, "r+b", buffering=0) as stream:
-        before = _whole(path, descriptor)
+        before = read_open(descriptor, LINES_BYTES_MAX, path)
         first = "" if made or before.endswith(b"\n") else "\n"
         appended = f"{first}{text}\n"
         written = stream.write(appended.encode())
@@ -244,14 +238,9 @@ def remove_exact(path: Path, appended: str) -> bool:
     """
     _refuse_links(path)
     try:
-        _require_plain(path, path.lstat())
-        descriptor = os.open(path, _FILE_FLAGS)
+        before = read_plain(path, LINES_BYTES_MAX)
     except FileNotFoundError:
         return False
-    try:
-        before = _whole(path, descriptor)
-    finally:
-        os.close(descriptor)
     left = _without(before, appended.encode())
     if left is None:
         return False
@@ -320,35 +309,24 @@ def _observe(folder: int, name: str, bytes_max: int, now_ns: int) -> Observation
     if found.st_size > bytes_max:
         return Observation(kind="too_large", signature=signature)
     try:
-        descriptor = os.open(name, _FILE_FLAGS, dir_fd=folder)
+        descriptor = open_plain(name, folder=folder)
     except FileNotFoundError:
         return Observation(kind="absent", signature=ABSENT)
-    except OSError:
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # exchanged since it was looked at
+            return Observation(kind="other", signature=UNBELIEVED)
         return Observation(kind="unreadable", signature=signature)
     try:
-        # What was looked at by name may have been exchanged before it was opened.
         found = os.fstat(descriptor)
         signature = _signature(found, now_ns)
-        if not stat.S_ISREG(found.st_mode):
-            return Observation(kind="other", signature=UNBELIEVED)
-        data = _read(descriptor, bytes_max)
-    except OSError:
+        data = read_open(descriptor, bytes_max)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            return Observation(kind="too_large", signature=signature)
         return Observation(kind="unreadable", signature=UNBELIEVED)
     finally:
         os.close(descriptor)
-    if len(data) > bytes_max:
-        return Observation(kind="too_large", signature=signature)
     return Observation(kind="file", signature=signature, data=data)
-
-
-def _read(descriptor: int, bytes_max: int) -> bytes:
-    """Return at most one byte more than `bytes_max`."""
-    chunks = []
-    left = bytes_max + 1
-    while left > 0 and (chunk := os.read(descriptor, min(left, 1024 * 1024))):
-        chunks.append(chunk)
-        left -= len(chunk)
-    return b"".join(chunks)
 
 
 def is_settled(mtime_ns: int, ctime_ns: int, now_ns: int) -> bool:
@@ -362,23 +340,6 @@ def _signature(found: os.stat_result, now_ns: int) -> str:
     if not is_settled(found.st_mtime_ns, found.st_ctime_ns, now_ns):
         return UNBELIEVED
     return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ctime_ns}:{found.st_ino}"
-
-
-def _require_plain(path: Path, found: os.stat_result) -> None:
-    """Raise OSError unless it is a regular file within the size limit."""
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
-    if found.st_size > LINES_BYTES_MAX:
-        raise OSError(errno.EFBIG, "it is larger than 1 MiB", str(path))
-
-
-def _whole(path: Path, descriptor: int) -> bytes:
-    """Return the content of an open file; it may have been exchanged since it was checked."""
-    _require_plain(path, os.fstat(descriptor))
-    data = _read(descriptor, LINES_BYTES_MAX)
-    if len(data) > LINES_BYTES_MAX:
-        raise OSError(errno.EFBIG, "it is larger than 1 MiB", str(path))
-    return data
 
 
 def _without(before: bytes, appended: bytes) -> bytes | None:

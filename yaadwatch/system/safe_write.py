@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.plain_files import open_plain, read_open, read_plain
 
 
 class StaleHandle:
@@ -176,12 +177,14 @@ def _rename(one: Path, other: Path, flag: int) -> bool:
     raise OSError(number, os.strerror(number), str(other))
 
 
-_PLAIN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-
 _BESIDE: Final = re.compile(
     r"(?P<stem>\..+)\.(?P<number>\d+)(?:-(?P<digest>[0-9a-f]{16}))?\.yaad", re.DOTALL
 )
 """The name of a temporary file; its inode and digest distinguish our new file from the old one."""
+
+BYTES_MAX: Final = 64 * 1024 * 1024
+"""No file is written that is larger, so a larger one is not ours; live state of agents has tens of
+MB."""
 
 Step = Callable[[str], None]
 """Told the name of each step when it is done; tests end the process in it."""
@@ -275,18 +278,18 @@ def recover(path: Path, keep: Callable[[bytes], None]) -> bool:
     Raises:
         YaadError: UNAVAILABLE when the folder cannot be written.
     """
-    found = [
+    left = [
         (beside, named)
         for beside in sorted(path.parent.glob(f"{_escaped(_stem(path))}.*.yaad"))
         if (named := _BESIDE.fullmatch(beside.name)) and named["stem"] == _stem(path)
-        if stat.S_ISREG(beside.lstat().st_mode)
+        if stat.S_ISREG((found := beside.lstat()).st_mode) and found.st_size <= BYTES_MAX
     ]
     with _told(path):
-        for beside, named in found:
+        for beside, named in left:
             if named["digest"] is not None and not _is_named(beside, named["number"]):
                 _undo(path, beside, named, keep)
             beside.unlink()  # ours, or kept
-    return bool(found)
+    return bool(left)
 
 
 def create_new(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -405,13 +408,13 @@ def _beside(path: Path) -> Path:
 def _open_plain(path: Path, opened: contextlib.ExitStack) -> int | None:
     """Open a regular file, until `opened` is closed; None when it is not a regular file."""
     try:
-        descriptor = os.open(path, _PLAIN_FLAGS)
+        descriptor = open_plain(path)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.EINVAL):
             return None
         raise
     opened.callback(os.close, descriptor)
-    return descriptor if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    return descriptor
 
 
 def _holds(descriptor: int, data: bytes) -> bool:
@@ -435,10 +438,7 @@ def _content(path: Path) -> bytes | None:
     """Return the content of a regular file; None when it is not a regular file."""
     with contextlib.ExitStack() as opened:
         descriptor = _open_plain(path, opened)
-        if descriptor is None:
-            return None
-        with os.fdopen(os.dup(descriptor), "rb") as stream:
-            return stream.read()
+        return None if descriptor is None else read_open(descriptor, BYTES_MAX, path)
 
 
 def _is_named(path: Path, number: str, digest: str | None = None) -> bool:
@@ -459,7 +459,7 @@ def _undo(path: Path, beside: Path, named: re.Match[str], keep: Callable[[bytes]
         if _is_named(beside, number, digest):
             return
         exchange(beside, path)  # another program wrote in between
-    keep(beside.read_bytes())
+    keep(read_plain(beside, BYTES_MAX))
 
 
 def _digest(data: bytes) -> str:

@@ -8,12 +8,12 @@ nothing.
 
 import contextlib
 import difflib
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import shlex
-import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from yaadwatch.model.errors import Code, YaadError
+from yaadwatch.plain_files import open_plain, read_plain
 from yaadwatch.system import safe_write
 from yaadwatch.system.files import free_name, private_folder, replace_atomically
 from yaadwatch.text.privacy import mask
 
-BYTES_MAX: Final = 64 * 1024 * 1024
-"""A larger file of settings is not read; live state of agents has reached tens of MB."""
+BYTES_MAX: Final = safe_write.BYTES_MAX
+"""A larger file of settings is not read."""
 COPIES_MAX: Final = 10
 """Copies that are kept of one file."""
 
@@ -104,16 +105,15 @@ def read_settings_file(
         safe_write.recover(target, keep)
         if not os.path.lexists(target):
             return SettingsFile(path=path, target=target, data=None)
-        if not target.is_file():
-            raise _refused(path, "is no plain file")
-        size = target.stat().st_size
-        if size > BYTES_MAX:
-            raise YaadError(
-                Code.TOO_LARGE,
-                f"{path} has {size} bytes; {BYTES_MAX} is the limit. Nothing was written.",
-            )
-        return SettingsFile(path=path, target=target, data=target.read_bytes())
+        return SettingsFile(path=path, target=target, data=read_plain(target, BYTES_MAX))
     except (OSError, RuntimeError) as error:
+        number = getattr(error, "errno", 0)
+        if number == errno.EINVAL:
+            raise _refused(path, "is no plain file") from None
+        if number == errno.EFBIG:
+            raise YaadError(
+                Code.TOO_LARGE, f"{path} has more than {BYTES_MAX} bytes. Nothing was written."
+            ) from None
         why = getattr(error, "strerror", None) or str(error)
         raise YaadError(
             Code.UNAVAILABLE,
@@ -195,7 +195,7 @@ def remove(found: SettingsFile, *, made: Sequence[str], copies: Path, now: datet
         if (
             found.data is None
             or not found.target.exists()
-            or found.target.read_bytes() != found.data
+            or read_plain(found.target, BYTES_MAX) != found.data
         ):
             raise safe_write.ChangedUnderneathError(str(found.target))
         copy = _keep(found.target, found.data, copies, now)
@@ -356,11 +356,7 @@ def settings_text(path: Path) -> str:
     Links are followed, because people keep such files in a repository of their own.
     """
     try:
-        # A repository may bring a pipe without a writer, or a link to one.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:  # noqa: PTH123
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return ""
+        with open(open_plain(path, links=True), "rb") as file:  # noqa: PTH123
             # A longer file of settings is read up to here.
             return file.read(1024 * 1024).decode("utf-8", "replace")
     except (OSError, ValueError):
