@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import threading
 import time
 from pathlib import Path
 
@@ -165,6 +166,31 @@ def test_nobody_waits_for_what_stands_where_a_file_was(traced):
         wait_until(lambda shop=shop: 0 in shop.flags(), f"a flag in {shop.root.name}")
     assert machine.logged("service.crashed") == 0
     assert "Traceback" not in machine.log()
+
+
+def test_projects_in_which_git_hangs_hold_up_no_other(machine):
+    """It is ended after ten minutes here, which nobody else may wait for."""
+    machine.live(YAAD_WATCH_POLL_S="1", YAAD_GIT_TIMEOUT_MS="600000")
+    hung = [Shop.new(machine, f"hung{number}", files=1) for number in range(3)]
+    for shop in hung:
+        put(shop, ".git/index", pipe)
+        shop.edit(0, 5)
+    asked = [threading.Thread(target=ask_until_killed, args=(shop,)) for shop in hung]
+    for thread in asked:
+        thread.start()
+    other = Shop.new(machine, "other", files=1)
+    other.edit(0, 5)
+    other.settles()
+    problems = machine.call("status")["problems"]
+    assert not [one for one in problems if "umount" in one["mend"] or "disk" in one["what"]]
+    machine.kill()
+    for thread in asked:
+        thread.join()
+
+
+def ask_until_killed(shop):
+    with contextlib.suppress(YaadError, OSError):
+        shop.ask("stale")
 
 
 def grouped(places):

@@ -70,6 +70,13 @@ def test_time_comes_in_as_a_parameter():
     assert {name: calls for name, calls in found.items() if calls} == {}
 
 
+def test_no_lock_of_all_projects_is_held_while_one_is_read():
+    """That of a `cached_property`, in Python 3.11, is one for all objects of the class."""
+    pure = ("yaadwatch/anchors/", "yaadwatch/staleness/commits.py")
+    found = [_name(path) for path, text in TEXTS.items() if "cached_property" in text]
+    assert [name for name in found if not name.startswith(pure)] == []
+
+
 def test_only_the_modules_that_run_others_catch_everything():
     broad = [
         f"{_name(path)}:{handler.lineno}"

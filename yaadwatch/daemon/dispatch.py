@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from yaadwatch.api.codec import Request
 from yaadwatch.api.frames import answer, encode, failure
@@ -36,6 +36,8 @@ from yaadwatch.api.messages.store import Hello
 from yaadwatch.api.operations import BY_NAME
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import REQUESTS_AT_ONCE_MAX
+from yaadwatch.system.clock import PATIENCE_STEPS
+from yaadwatch.system.files import near
 from yaadwatch.text import privacy
 from yaadwatch.workspace.workspace import PERSON, Call, Home, origin_of
 
@@ -135,6 +137,7 @@ LOOK_S: Final = 2.0
 """The disk of a request that takes longer than this is asked for something, and has as long."""
 
 MEND: Final = "umount --lazy the disk that hangs, then: yaadwatch restart"
+WAIT: Final = "Wait and ask again; findmnt --target names the disk of a folder."
 
 _log: Final = logging.getLogger(__name__)
 
@@ -254,6 +257,7 @@ class Dispatcher:
         self._disk_of = disk_of
         self._look = look
         self._look_s = look_s
+        self._looks = Workers(1, 16)  # none of which waits for the threads of verbs
         self._looking: dict[str, asyncio.Future[object]] = {}
 
     def at_once(self, hello: Hello, request: Request) -> bytes | None:
@@ -294,21 +298,30 @@ class Dispatcher:
         try:
             while not (await asyncio.wait([running], timeout=self._look_s))[0]:
                 if disk not in self._looking:
-                    look = self._workers.run(("disk", disk), partial(self._look, folder))
+                    look = self._looks.run(disk, partial(self._look, folder))
                     self._looking[disk] = asyncio.ensure_future(look)
                     self._looking[disk].add_done_callback(partial(self._looked, disk))
-                looking = self._looking[disk]
-                both = (running, looking)
-                await asyncio.wait(both, timeout=self._look_s, return_when=asyncio.FIRST_COMPLETED)
-                if not running.done() and not looking.done():
+                if not await self._answers(running, self._looking[disk]):
                     what = f"The disk at {folder} does not answer; `{name}` may still be done."
                     reason = self._mask(what)
                     _log.warning("request.given_up", extra={"operation": name, "reason": reason})
-                    error = YaadError(Code.UNAVAILABLE, what, hint=MEND)
+                    hint = WAIT if near([Path(folder)]) else MEND
+                    error = YaadError(Code.UNAVAILABLE, what, hint=hint)
                     return line(request.id, self.failure_of(name, error))
             return running.result()
         finally:
             running.cancel()
+
+    async def _answers(self, *either: "asyncio.Future[Any]") -> bool:
+        """Return whether a verb or the look at its disk ends in time."""
+        for _ in range(PATIENCE_STEPS):
+            step_s = self._look_s / PATIENCE_STEPS
+            done, _ = await asyncio.wait(
+                either, timeout=step_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if done:
+                return True
+        return False
 
     def _looked(self, disk: str, looking: "asyncio.Future[object]") -> None:
         """Forget a question that a disk has answered; an error is an answer, too."""
@@ -370,6 +383,7 @@ class Dispatcher:
     def close(self) -> None:
         """Drop what waits for its turn; what runs already runs on to its end."""
         self._workers.close()
+        self._looks.close()
 
     def run_verb(
         self, call: Call, request: Request, line: Line = as_rpc, verb: Verb | None = None

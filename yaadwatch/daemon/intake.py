@@ -22,6 +22,9 @@ from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import Watch
 
 CHECKS_AT_ONCE: Final = 2
+SLOW_S: Final = 5.0
+SLOW_MAX: Final = 2
+"""Checks that take longer than SLOW_S, beside others."""
 STUCK_S: Final = 60.0
 """What takes longer than this on a machine with network disks may wait for one of them."""
 LOOK_S: Final = 0.05
@@ -91,9 +94,8 @@ class Intake:
             self._interpret()
             if (self._changed_projects or self._registry_changed) and self._learning is None:
                 self._learning = asyncio.create_task(self._learn())
-            room = CHECKS_AT_ONCE - self._unhindered
-            running = self._running.keys()
-            for batch in self.bursts.due(now, lock=self._lock, running=running, room=room):
+            running = self._waiting_trees
+            for batch in self.bursts.due(now, lock=self._lock, running=running, room=self._room):
                 self._began_s[batch.tree] = self._monotonic_s()
                 self._running[batch.tree] = asyncio.create_task(self._check(batch))
             await self._pause()
@@ -157,15 +159,18 @@ class Intake:
         return self.trees.mode(project)
 
     def stuck(self) -> list[tuple[str, str]]:
-        """Return what a disk may keep from ending, in words, each with its project. Any thread."""
-        if not self.trees.has_afar:
-            return []
+        """Return what a disk may keep from ending, in words, each with its project. Any thread.
+
+        A check of what is on this machine ends, however long it takes: its project is compared.
+        """
         known = tuple(self.trees.known.items())
-        places = {project: f"What is at {tree.root}" for (project, _), tree in known}
+        places = {
+            key[0]: f"What is at {tree.root}" for key, tree in known if self.trees.is_afar(key)
+        }
         places[HERE] = "The folders of projects"
-        late = [str(project) for project in self._workers.late(STUCK_S)]
+        late = places.keys() & set(map(str, self._workers.late(STUCK_S)))
         problem = f"could not be looked at for {STUCK_S:g} s: a disk may not answer."
-        return [(f"{places.get(project, project)} {problem}", project) for project in late]
+        return [(f"{places[project]} {problem}", project) for project in sorted(late)]
 
     def lag_ms(self, project: str) -> int | None:
         """Return the time from the last change to the end of its check, in ms. Any thread."""
@@ -181,8 +186,22 @@ class Intake:
     @property
     def _unhindered(self) -> int:
         """Return how many checks run that no disk seems to keep from ending."""
-        since_s = self._monotonic_s() - STUCK_S if self.trees.has_afar else float("-inf")
-        return sum(began_s > since_s for began_s in self._began_s.values())
+        late_s = self._monotonic_s() - STUCK_S
+        began = self._began_s.items()
+        return sum(began_s > late_s or not self.trees.is_afar(key) for key, began_s in began)
+
+    @property
+    def _waiting_trees(self) -> set[TreeKey]:
+        """Return the trees of projects that are being checked: a project has one thread."""
+        projects = {project for project, _ in self._running}
+        return {key for key in self.trees.known if key[0] in projects}
+
+    @property
+    def _room(self) -> int:
+        """Return how many checks may begin; a slow one makes room, so that no other waits."""
+        slow_s = self._monotonic_s() - SLOW_S
+        quick = sum(began_s > slow_s for began_s in self._began_s.values())
+        return min(CHECKS_AT_ONCE - quick, CHECKS_AT_ONCE + SLOW_MAX - self._unhindered)
 
     def _cares(self, folder: Path, name: str) -> bool:
         return self.trees.cares(folder, name)
@@ -194,8 +213,7 @@ class Intake:
             return
         # Without room for another check only the end of one matters, which nudges; what is due
         # already would else be looked for without a pause.
-        full = self._unhindered >= CHECKS_AT_ONCE
-        at = None if full else self.bursts.next_at(self._running.keys())
+        at = None if self._room <= 0 else self.bursts.next_at(self._waiting_trees)
         wait_s = self._look_s if at is None else max(at - self._monotonic_s(), 0.0)
         await self.hints.pause(min(wait_s, self._look_s))
 

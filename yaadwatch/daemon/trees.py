@@ -173,10 +173,14 @@ class Trees:
         """Return the work trees there are."""
         return self._known
 
-    @property
-    def has_afar(self) -> bool:
-        """Return whether a network file system is there, which may hang."""
-        return bool(self._silent_places)
+    def is_afar(self, key: TreeKey) -> bool:
+        """Return whether a part of a tree is on a network disk, which may hang. Any thread."""
+        tree = self._known.get(key)
+        return tree is not None and any(
+            place.is_relative_to(tree.root) or folder.is_relative_to(place)
+            for place in self._silent_places
+            for folder in (tree.root, tree.common_dir)
+        )
 
     async def refresh(self, project: str | None) -> None:
         """Learn which files matter in one project, or in all; watch them, then check what is new.

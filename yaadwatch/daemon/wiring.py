@@ -13,14 +13,14 @@ from yaadwatch import places
 from yaadwatch.client import hook_log
 from yaadwatch.daemon import follower
 from yaadwatch.daemon.connection import Serving
-from yaadwatch.daemon.dispatch import MEND, Dispatcher, Workers
+from yaadwatch.daemon.dispatch import MEND, WAIT, Dispatcher, Workers
 from yaadwatch.daemon.follower import USER, Follower, Logs, Stream
 from yaadwatch.daemon.intake import Intake
 from yaadwatch.daemon.local_socket import LocalSocket
 from yaadwatch.daemon.process import Manager
 from yaadwatch.daemon.scheduler import Renewal, Runs, Scheduler
 from yaadwatch.daemon.supervisor import Health, Service, attempt, error_in_words
-from yaadwatch.daemon.trees import Engine
+from yaadwatch.daemon.trees import HERE, Engine
 from yaadwatch.daemon.vector_filler import Filler, Looker
 from yaadwatch.model.events import Event, time_text
 from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
@@ -76,7 +76,10 @@ def problems(intake: Intake, health: Health, now: Callable[[], datetime]) -> lis
         {"what": mask(one.what), "mend": one.mend, "project": one.project}
         for one in health.problems()
     ]
-    found += [{"what": what, "mend": MEND, "project": project} for what, project in intake.stuck()]
+    found += [
+        {"what": what, "mend": WAIT if project == HERE else MEND, "project": project}
+        for what, project in intake.stuck()
+    ]
     hooks = mask(hook_log.count(places.hook_log(), now()).in_words())
     return [*found, {"what": hooks, "mend": "yaadwatch doctor"}] if hooks else found
 

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -49,15 +50,19 @@ def add(home: Home, call: Call, ask: Add) -> dict[str, object]:
         home.repository(layout).verify()
     except NoGit:
         raise NoGit("nothing was added: git has to vouch for a repository once") from None
-    with home.adding, ExitStack() as undo:
-        if ask.restore:
-            found = identity.restore(home, layout, ask.date)
-        else:
-            found = identity.identify(home, layout, adopt=ask.adopt, separate=ask.separate)
-            if not (found.again or found.adopted):
-                undo.callback(_undo, home, found.project)
-        project = found.project
-        identity.register_trees(home, found, layout)
+    with home.adding:
+        alone = home.adds.setdefault(layout.common_dir, threading.Lock())
+    # Where git hangs, only another `add` of the same repository waits.
+    with alone, ExitStack() as undo:
+        with home.adding:
+            if ask.restore:
+                found = identity.restore(home, layout, ask.date)
+            else:
+                found = identity.identify(home, layout, adopt=ask.adopt, separate=ask.separate)
+                if not (found.again or found.adopted):
+                    undo.callback(_undo, home, found.project)
+            project = found.project
+            identity.register_trees(home, found, layout)
         with home.space(Call(folder=layout.root or call.folder, origin=call.origin)) as space:
             if found.adopted:
                 releasing.forget_agreements(space)

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -101,6 +101,8 @@ class TimedOut:
 
 class GitRunner:
     """Runs git commands, at most two at once, and ends those that take too long.
+
+    One that hangs does not count, so that the others wait for none but their own.
 
     If the daemon is killed during a command on Linux, the command ends, too. In other processes the
     command goes on until it has used its limit of processor time.
@@ -188,12 +190,13 @@ class GitRunner:
         nothing = contextlib.nullcontext(subprocess.DEVNULL)
         feeding: contextlib.AbstractContextManager[int | IO[bytes]]
         feeding = nothing if given is None else processes.holding(given)
-        with self._places, feeding as stdin:
+        with contextlib.ExitStack() as place, feeding as stdin:
+            place.enter_context(self._places)
             since = self._clock.now()
             process = self._start(arguments, cwd, environment, stdin)
             until = self._clock.monotonic_s() + self._timeout_s
             try:
-                output, errors = self._listen(process, bytes_max)
+                output, errors = self._listen(process, bytes_max, place.close)
                 process.wait(max(until - self._clock.monotonic_s(), 0.1))
             except (subprocess.TimeoutExpired, TimeoutError):
                 is_idle = processes.cpu_s(process.pid) < self._timeout_s * WORK_MIN
@@ -253,39 +256,41 @@ class GitRunner:
         environment: dict[str, str],
         stdin: int | IO[bytes],
     ) -> subprocess.Popen[bytes]:
-        with self._lock:
-            if self._closed:
-                raise _closed_error(arguments[0])
-            searches = arguments[0] in ("grep", "check-attr")
-            no_text = ("-c", f"core.attributesFile={NO_TEXT}") if searches else ()
-            try:
-                process = subprocess.Popen(
-                    [*self._git(environment["PATH"]), *no_text, *arguments],
-                    cwd=cwd,
-                    env=environment,
-                    stdin=stdin,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    start_new_session=True,
-                )
-            except FileNotFoundError as error:
-                if not cwd.is_dir():
-                    raise YaadError(
-                        Code.UNAVAILABLE, f"{cwd} does not exist, so git cannot be asked about it."
-                    ) from error
-                raise NoGit from error
-            except ValueError as error:
+        if self._closed:
+            raise _closed_error(arguments[0])
+        searches = arguments[0] in ("grep", "check-attr")
+        no_text = ("-c", f"core.attributesFile={NO_TEXT}") if searches else ()
+        try:
+            process = subprocess.Popen(
+                [*self._git(environment["PATH"]), *no_text, *arguments],
+                cwd=cwd,
+                env=environment,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            if not cwd.is_dir():
                 raise YaadError(
-                    Code.BAD_REQUEST,
-                    "A name with a zero character, or half of one, cannot be passed to git; it was "
-                    "not asked.",
-                    hint="Give the name without that character.",
+                    Code.UNAVAILABLE, f"{cwd} does not exist, so git cannot be asked about it."
                 ) from error
-            except OSError as error:
-                raise YaadError(
-                    Code.UNAVAILABLE, f"git could not be started in {cwd}: {error.strerror}."
-                ) from error
+            raise NoGit from error
+        except ValueError as error:
+            raise YaadError(
+                Code.BAD_REQUEST,
+                "A name with a zero character, or half of one, cannot be passed to git; it was "
+                "not asked.",
+                hint="Give the name without that character.",
+            ) from error
+        except OSError as error:
+            raise YaadError(
+                Code.UNAVAILABLE, f"git could not be started in {cwd}: {error.strerror}."
+            ) from error
+        with self._lock:  # not held before, because `cwd` may be on a disk that hangs
             self._running.add(process)
+            if self._closed:
+                _kill(process)
         _limit(process.pid, math.ceil(self._timeout_s) * (os.cpu_count() or 1))
         return process
 
@@ -309,17 +314,20 @@ class GitRunner:
             raise FileNotFoundError(path)
         return [*(() if self._passing else _dying_with_us()), found, *_SAFE]
 
-    def _listen(self, process: subprocess.Popen[bytes], bytes_max: int) -> tuple[bytes, bytes]:
+    def _listen(
+        self, process: subprocess.Popen[bytes], bytes_max: int, hangs: Callable[[], None]
+    ) -> tuple[bytes, bytes]:
         """Return what a process prints and its messages, until it has closed both.
 
-        Time in which this process was itself stopped does not count.
+        Time in which this process was itself stopped does not count. `hangs` is called when the
+        other one did next to nothing for a step of that time.
 
         Raises:
             TimeoutError: it took too long.
             _TooMuch: it prints more than is kept.
         """
         output, errors = bytearray(), bytearray()
-        left_s, step_s = self._timeout_s, self._timeout_s / 10
+        left_s, step_s = self._timeout_s, min(self._timeout_s / 10, 1.0)
         with selectors.DefaultSelector() as ready:
             for stream, kept in ((process.stdout, output), (process.stderr, errors)):
                 if stream is not None:
@@ -330,6 +338,9 @@ class GitRunner:
                 began_s = self._clock.monotonic_s()
                 heard = ready.select(step_s)
                 left_s -= min(self._clock.monotonic_s() - began_s, step_s)
+                spent_s = self._timeout_s - left_s
+                if spent_s >= step_s and processes.cpu_s(process.pid) < spent_s * WORK_MIN:
+                    hangs()
                 for key, _ in heard:
                     chunk = os.read(key.fd, 1024 * 1024)
                     if not chunk:

@@ -8,7 +8,6 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -48,6 +47,8 @@ class Made(NamedTuple):
 
 class CommitHistory(Objects):
     """The commits of a repository and what lies between two of them; raises as `Objects` does."""
+
+    _is_complete: bool | None = None
 
     def paths_at(self, commit: str) -> list[str]:
         """Return the paths in a commit."""
@@ -264,10 +265,13 @@ class CommitHistory(Objects):
                 raise
             return self.git.compare(["-M100%", *options], given=given)
 
-    @cached_property
+    @property
     def _may_remember(self) -> bool:
         """Return whether answers are permanent: a partial clone may gain objects later."""
-        return not any((self.layout.common_dir / "objects" / "pack").glob("*.promisor"))
+        if self._is_complete is None:
+            packs = self.layout.common_dir / "objects" / "pack"
+            self._is_complete = not any(packs.glob("*.promisor"))
+        return self._is_complete
 
 
 def _path(change: Change) -> str:

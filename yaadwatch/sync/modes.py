@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -234,31 +234,21 @@ class FileWords:
         self._space = space
         self._fleet = fleet
         self._words: dict[tuple[str, bool], frozenset[str]] = {}
-
-    @cached_property
-    def formats(self) -> dict[str, frozenset[str]]:
-        """The formats of each existing file; see `Fleet.formats`."""
-        return self._fleet.formats(self._space.root)
-
-    @cached_property
-    def personal(self) -> frozenset[str]:
-        """The files that git does not share; see `agent_files.personal`."""
-        return agent_files.personal(self._space.repository, self._fleet)
-
-    @cached_property
-    def _read_by(self) -> dict[str, frozenset[str]]:
-        """The files that each agent reads, by its name."""
-        return {agent.name: rules.read_by(agent, self.formats) for agent in AGENTS}
+        self.formats = formats = cache(partial(fleet.formats, space.root))
+        """Returns the formats of each existing file; see `Fleet.formats`."""
+        self.personal = cache(partial(agent_files.personal, space.repository, fleet))
+        """Returns the files that git does not share; see `agent_files.personal`."""
+        self._read_by = cache(lambda: {one.name: rules.read_by(one, formats()) for one in AGENTS})
 
     def also_read(self, found: FoundFile) -> frozenset[str]:
         """Return the words of other files that all readers of this file read as well.
 
         Only files without a block of ours count: the rules of another block are in this one, too.
         """
-        own = [read for read in self._read_by.values() if found.path in read]
+        own = [read for read in self._read_by().values() if found.path in read]
         others = [
             path
-            for path in self.formats
+            for path in self.formats()
             if not self._fleet.files[path].may_have_block and all(path in read for read in own)
         ]
         others += self._fleet.taken_in.get(found.path, ())
@@ -268,7 +258,7 @@ class FileWords:
         """Return the words that all of these agents read at the top of the project."""
         words = []
         for agent in readers:
-            read = self._read_by[agent.name]
+            read = self._read_by()[agent.name]
             taken_in = (other for path in read for other in self._fleet.taken_in.get(path, ()))
             said = (self._words_of(path, with_block=True) for path in {*read, *taken_in})
             words.append(frozenset[str]().union(*said))

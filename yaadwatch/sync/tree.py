@@ -187,7 +187,7 @@ class Sync:
         changed = False
         found_files = self.look()
         with contextlib.suppress(NoGit):  # the stored set still counts
-            personal = self.words.personal  # answers about their memories show that
+            personal = self.words.personal()  # answers about their memories show that
             if personal != {path for path, row in self.rows().items() if row.personal}:
                 self._space.db.write(projects.note_personal_file, self._space.worktree.id, personal)
         for found in found_files.values():
@@ -265,7 +265,7 @@ class Sync:
             self._terms,
             beside=beside,
             view=self.view,
-            personal=self.words.personal,
+            personal=self.words.personal(),
             accept_deletions=accept,
         )
         return seen, decided

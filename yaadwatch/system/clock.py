@@ -58,6 +58,8 @@ def _as_uuid(number: int) -> str:
 
 
 PATIENCE_S: Final = 2.0
+PATIENCE_STEPS: Final = 20
+"""Waits that a patience is divided into: one passes while the whole process is held up."""
 
 T = TypeVar("T")
 
@@ -90,7 +92,10 @@ class Patience(Generic[T]):
                 threading.Thread(
                     target=self._wait, args=arguments, name="patience", daemon=True
                 ).start()
-        asked.over.wait(max(asked.until_s - time.monotonic(), 0.0))
+        step_s = self._seconds / PATIENCE_STEPS
+        for _ in range(round((asked.until_s - time.monotonic()) / step_s)):
+            if asked.over.wait(step_s):
+                break
         return asked.answer
 
     def _wait(self, question: Hashable, work: Callable[[], T | None], asked: _Asked[T]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from yaadwatch import places
 from yaadwatch.db import nodes, projects
@@ -168,7 +169,9 @@ class Home:
         """Git folders of copies: they have the id of a project registered elsewhere."""
         self.recalled = Pending(SHOWN_NOTED_MAX)  # ids of memories
         self.unanswered = Pending(GAPS_NOTED_MAX)  # hashes of questions without a good answer
-        self.adding = threading.Lock()  # one `add` at a time
+        self.adding = threading.Lock()  # one project is identified at a time
+        self.adds: WeakValueDictionary[Path, threading.Lock] = WeakValueDictionary()
+        """Per git folder the lock of the `add` under way there."""
         self.naming = threading.Lock()  # one naming of a skill at a time
         self.compared: Counter[tuple[str, int]] = Counter()
         """Memories per work tree that the lookback has compared and not stored yet."""
