@@ -136,6 +136,11 @@ def tools_of(path: str) -> frozenset[str]:
     )
 
 
+def names_in(path: str, text: str) -> list[str]:
+    """Return the targets of a build file by name, but patterns and what begins with a dot."""
+    return [name for name in _defined(path, text) if _PLAIN.fullmatch(name)]
+
+
 def renamed(path: str, then: str, now: str, target: str) -> str:
     """Return the target that now has the recipe of the removed `target`.
 

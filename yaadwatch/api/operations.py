@@ -50,6 +50,7 @@ OPERATIONS: Final = (
     _write("tag", memories.Tag, "put tags on a memory, and take others off", WIDE),
     _read("stale", memories.Stale, "list the memories that may no longer be true", ALL),
     _read("impact", memories.Impact, "list the memories that rest on a file, and on those", ALL),
+    _read("facts", memories.Facts, "list what a project is made of, and what rests on it", WIDE),
     _write("link", graph.Link, "relate a memory to another one; flags follow the relation", ALL),
     _write("unlink", graph.Unlink, "end a relation between two memories", ALL),
     _write("close_link", graph.CloseLink, "end one relation by its number, at a time", WIDE),

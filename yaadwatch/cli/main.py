@@ -205,7 +205,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("edit", "tag", "pin", "unpin", "forget", "restore"),
     ),
     "what may no longer be true": (
-        *("stale", "impact", "check", "confirm", "reanchor"),
+        *("stale", "impact", "facts", "check", "confirm", "reanchor"),
         *("claims", "contradictions", "resolve", "gaps"),
     ),
     "tasks and sessions": ("tasks", "task", "skill", "sessions", "handoff"),
@@ -226,6 +226,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "edit": ("edit", "tag", "pin", "unpin", "forget", "restore", "confirm", "reanchor"),
     "review": ("review",),
     "stale": ("stale", "check"),
+    "facts": ("facts",),
     "tasks": GROUPS["tasks and sessions"],
     "relations": (
         *(*GROUPS["relations"], "impact"),

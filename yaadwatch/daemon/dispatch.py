@@ -166,6 +166,7 @@ _MODULES: Final = {
     "sessions.context": "context",
     "remember.curate": "show forget confirm pin unpin tag delete_node",
     "projects.erasing": "erase",
+    "projects.facts": "facts",
     "remember.history": "restore history impact",
     "remember.edit": "update reanchor",
     "staleness.stale": "stale check",

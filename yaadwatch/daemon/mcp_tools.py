@@ -400,7 +400,7 @@ _CURATE: Final = WideTool(
         *("show", "history", "update", "confirm", "reanchor", "restore"),
         *("pin", "unpin", "tag"),
         *("claims", "add_claim", "end_claim", "contradictions", "resolve"),
-        *("gaps", "approve_gap", "drop_gap"),
+        *("facts", "gaps", "approve_gap", "drop_gap"),
     ),
 )
 WIDE: Final = dict(zip(WIDE_TOOLS, (_GRAPH, _CURATE), strict=True))

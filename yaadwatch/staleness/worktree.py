@@ -140,6 +140,10 @@ class WorkTree:
             self._listing = _tree_of(self.head.history.tracked())
         return self._listing
 
+    def has_file(self, path: str) -> bool:
+        """Return whether a tracked file exists, or is only not checked out."""
+        return self._is_there(path)
+
     def files_in(self, folder: str) -> list[str]:
         """Return the files in a folder, tracked or new; [] for more than FOLDER_FILES_MAX."""
         return self.head.history.once("files_in_here", self._files_in, folder)

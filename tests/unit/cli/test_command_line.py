@@ -40,6 +40,7 @@ LINES = {
     "handoff": "handoff --session 5c01f2e4 --tokens 800",
     "stale": "stale --all --no-check",
     "impact": "impact src/auth.ts --no-check",
+    "facts": "facts web --all",
     "link": "link 5c01f2e4 depends_on 77aa01bc --weight 0.5",
     "unlink": "unlink 5c01f2e4 depends_on 77aa01bc",
     "subgraph": "subgraph ab12 --depth 3 --kind led_to --view all --nodes 9 --tokens 900",

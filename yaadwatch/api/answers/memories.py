@@ -408,6 +408,35 @@ class Impact(TypedDict):
     """as in Stale"""
 
 
+class Fact(TypedDict):
+    """One thing that a project declares."""
+
+    slot: str
+    """what it is: `package`, `package manager`, `test runner`, `runtime`, `port`, `image`, ..."""
+    name: str
+    """its name; of a port the number, of commands the tool that runs them"""
+    value: str | None
+    """the version as it is written, or the names of the commands"""
+    path: str
+    line: int
+    memories: list[Said]
+    """the memories that rest on it"""
+
+
+class Facts(TypedDict):
+    """What a project is made of, and where that is declared."""
+
+    facts: list[Fact]
+    invalid: list[str]
+    """manifests that are not valid now, or are too large; nothing is judged by them"""
+    packages: int
+    """how many packages are declared, listed or not"""
+    more: int
+    """how many facts were left out above 500"""
+    not_read: int
+    """how many files were left out above 400, those nearest the top come first"""
+
+
 class Checked(TypedDict):
     """How many memories rest on files, and how many flags a check raised and cleared."""
 

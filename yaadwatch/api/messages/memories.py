@@ -345,6 +345,20 @@ class Impact(Message, answer="Impact"):
     )
 
 
+class Facts(Message, answer="Facts"):
+    """Ask what a project is made of, and which memories rest on that."""
+
+    path: str | None = field(
+        "[PATH]  only what a file or folder declares (default: all of the project)",
+        default=None,
+        limit=PATH,
+        tool="a file or folder",
+    )
+    all: bool = field(
+        "--all  also packages on which no memory rests", default=False, tool="every package too"
+    )
+
+
 class Check(Message, answer="Checked"):
     """Compare every memory of a project with its files now."""
 
