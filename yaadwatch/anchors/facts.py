@@ -41,6 +41,14 @@ _LOCKS: Final = {
     **dict.fromkeys(("Cargo.toml", "Cargo.lock"), "cargo"),
     **dict.fromkeys(("Gemfile", "Gemfile.lock"), "bundler"),
     **dict.fromkeys(("composer.json", "composer.lock"), "composer"),
+    **dict.fromkeys(("appveyor.yml", ".appveyor.yml"), "appveyor"),
+    ".travis.yml": "travis",
+    ".cirrus.yml": "cirrus",
+    ".drone.yml": "drone",
+    "Jenkinsfile": "jenkins",
+    "azure-pipelines.yml": "azure-pipelines",
+    "bitbucket-pipelines.yml": "bitbucket-pipelines",
+    ".gitlab-ci.yml": "gitlab-ci",
     "uv.lock": "uv",
     "pdm.lock": "pdm",
     "deno.lock": "deno",
@@ -93,12 +101,16 @@ _DENIED: Final = re.compile(
     r"(?:[\w'-]{1,20}[\s`*_(]{1,4}){0,2}\Z"
 )
 """Text before a name that is not used, or no longer."""
-_OF_SCOPE: Final = re.compile(r"@([\w-]{3,60})/(?:cli|core)")
-"""A package that people call by its scope: `@changesets/cli`."""
+_SCOPED: Final = re.compile(r"@(?!types/)([\w-]{3,60})/[\w.-]{3,60}")
+"""A package that people call by its scope, as `@changesets/cli`."""
+_REGISTRY: Final = re.compile(r"`? (?:modules?|packages?|registry|account|token)\b")
+"""Text behind `npm` where that is the registry of packages."""
 _JOINTS: Final = re.compile(r"[@/-]")
 _MENTION = re.compile(r"(?<![\w@/.-])(`?)(@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.~-]{1,100}){0,8})")
+_FILE_ENDINGS: Final = (".json", ".lock", ".md", ".toml", ".txt", ".xml")
 _LETTERS_MIN: Final = 3
 """A shorter name is too often something else."""
+_SECOND_WORD: Final = re.compile(r" ([A-Z][\w.]{1,60})(?<!\.)")
 _BEGINS: Final = frozenset((". ", "! ", "? ", ": ", "- ", "* ", "\n"))
 """What stands before the first word of a sentence, which has a capital letter anyway."""
 # Packages that are called like an everyday word count in backticks only.
@@ -115,48 +127,49 @@ _WORDS: Final = word_set(
     concurrently config configure connect connection console constant content context contract
     control convert cookie cookies copy core cors count counter coverage create cron crypto css
     csv cursor custom cycle data database date days db debug decimal deep default defaults
-    deferred delay delegate delete deploy depth desk diff digest dir directory disk dispatch
-    docs document dom domain domains dot dotenv download draft draw driver dynamic each editor
-    effect element email emitter empty encode encoding end engine enum env environment equal
-    error errors escape esm event events exact example exec execute exit expand expect export
-    express extend extension extra faker false fast fastest favicon fetch field file files
-    filter final find finder fire fixture flag flags flash flat flow folder follow font foreign
-    forever form format formatter frame framework fresh front frontend function fuse future gate
-    gateway generate generator get git glob global globals go graph greenlet grid group guard
-    handler hash have head header headers health heap hello helmet help helper helpers hex
-    highlight history hoist home hook hooks host hot html http hub icon icons id image import
-    index info ini init ink inline input inquirer insert inspect install int interact interface
-    invariant invoice io is issue item iterator java job jobs joi join json just kernel key keys
-    keyword kit knife lab label language last latest layer layout lazy lib library license light
-    limit line link linker lint linter list listen loader local locale lock log logger logging
-    login logs long loop loose machine mail main make manager manual map markdown marked mask
-    match math matrix media memory menu meow merge message meta method metrics middleware
-    migrate mime mirror mobile mock mode model models module modules moment money monitor morgan
-    mount mouse move multi mustache name native nest nested network new next node normalize not
-    note notes notice number object observable offer on once only open operator optional options
-    ora order os other outdent output override pack package page pages paint panel parallel
-    param params parcel parse parser part patch path paths pattern pause payload pdf performance
-    person phone pick picture pillow pin pipe pipeline pixel plan platform play playground plot
-    plugin plugins plural point policy pool popup port portal post prefix preset press pretty
-    preview print priority private problem process product profile progress project projects
-    promise prompt prompts properties property proto provider proxy public pull pump punch pure
-    push python query queue quick quote race random range rate raw react read reader recast
-    record redirect reducer ref reference refresh regex registry release reload remote render
-    repeat replace report repository request requests require reset resize resolve resource
-    response rest restart result retry return review rich right ring role rollup root rotate
-    route router row rule rules run runner runtime safe sample sanitize save scaffold scale scan
-    schedule scheduler schema scope screen script scripts search seconds secret section secure
-    security seed select semver send separate serde serial serialize serve server service
-    services session set settings setup shape share sharp shelf shell shop short should show
-    signal simple single sinon site six size slash sleep slice slim slot slug small smart
+    deferred delay delegate delete deploy deprecated depth desk diff digest dir directory disk
+    dispatch docs document dom domain domains dot dotenv download draft draw driver dynamic each
+    editor effect element email emitter emotion empty encode encoding end engine enum env
+    environment equal error errors escape esm event events exact example exec execute exit
+    expand expect export express extend extension extra faker false fast fastest favicon fetch
+    field file files filter final find finder fire fixture flag flags flash flat flow folder
+    follow font foreign forever form format formatter frame framework fresh front frontend
+    function fuse future gate gateway generate generator get git github glob global globals go
+    google graph greenlet grid group grpc guard handler hash have head header headers health
+    heap hello helmet help helper helpers hex highlight history hoist home hook hooks host hot
+    html http hub icon icons id image import index info ini init ink inline input inquirer
+    insert inspect install int interact interface invariant invoice io is issue item iterator
+    java job jobs joi join json just jwt kernel key keys keyword kit knife lab label language
+    last latest layer layout lazy lib library license light limit line link linker lint linter
+    list listen loader local locale lock log logger logging login logs long loop loose machine
+    mail main make manager manual map markdown marked mask match math matrix mcp media memory
+    menu meow merge message meta method metrics microsoft middleware migrate mime mirror mobile
+    mock mode model models module modules moment money monitor morgan mount mouse move multi
+    mustache name native nest nested network new next node normalize not note notes notice
+    number oauth object observable offer on once only open operator optional options ora
+    orchestration order os other outdent output override pack package page pages paint panel
+    parallel param params parcel parse parser part patch path paths pattern pause payload pdf
+    performance person phone pick picture pillow pin pipe pipeline pixel plan platform play
+    playground plot plugin plugins plural point policy pool popup port portal post prefix preset
+    press pretty preview print priority private problem process product profile progress project
+    projects promise prompt prompts properties property proto provider proxy public pull pump
+    punch pure push python query queue quick quote race random range rate raw react read reader
+    recast record redirect reducer ref reference refresh regex registry release reload remote
+    render repeat replace report repository request requests require reset resize resolve
+    resource response rest restart result retry return review rich right ring role rollup root
+    rotate route router row rpc rule rules run runner runtime safe sample sanitize save scaffold
+    scale scan schedule scheduler schema scope screen script scripts sdk search seconds secret
+    section secure security seed select semver send separate serde serial serialize serve server
+    service services session set settings setup shape share sharp shelf shell shop short should
+    show signal simple single sinon site six size slash sleep slice slim slot slug small smart
     snapshot socket solid sort source space span spawn spec speed spinner split spread sprite
-    stack stage standard start state static stats status step sticky stop storage store stream
-    string strip style styles suite super support suspend switch symbol sync syntax system tab
-    table tag tags tap tape target task tasks team temp template terminal test tester testing
-    tests text theme thread threads throttle through time timeline timeout timer title toast
-    toggle token tokens tool toolkit tools tooltip top total trace tracing track transaction
-    transform translate transport tree trigger trim true try turbo type types typing ui unify
-    unit universal update upgrade upload url user users util utils uuid valid validate
+    sql ssh ssl stack stage standard start state static stats status step sticky stop storage
+    store stream string strip style styles suite super support suspend switch symbol sync syntax
+    system tab table tag tags tap tape target task tasks team temp template terminal test tester
+    testing tests text theme thread threads throttle through time timeline timeout timer title
+    tls toast toggle token tokens tool toolkit tools tooltip top total trace tracing track
+    transaction transform translate transport tree trigger trim true try turbo type types typing
+    ui unify unit universal update upgrade upload url user users util utils uuid valid validate
     validation validator value values vector version video view views virtual visit void volume
     wait walk warning warp watch watcher web webhook wheel when which widget window windows wire
     with word words work worker workers workflow workspace wrap wrapper write writer xml yaml
@@ -205,8 +218,7 @@ def declared(name: str, text: str) -> Declared | None:
             names |= _packages(name, text).keys()
         if name == "package.json":
             read = json.loads(text)
-            scoped = (_OF_SCOPE.fullmatch(one) for one in _of_npm(text))
-            names |= {one[1] for one in scoped if one is not None}
+            names |= _short_names(_of_npm(text), str(read.get("name", "")))
             beside += [str(read.get("name", "")), *_keys(read, "engines")]
             beside.append(str(read.get("packageManager", "")).partition("@")[0])
         elif name == "pyproject.toml":
@@ -226,6 +238,16 @@ def declared(name: str, text: str) -> Declared | None:
         return None
     names |= _MANAGERS.intersection(beside)
     return Declared(*(frozenset(map(plain_name, part)) - {""} for part in (names, beside)))
+
+
+def _short_names(packages: Iterable[str], own: str) -> set[str]:
+    """Return what people call scoped packages; a command has its scope without the plural.
+
+    Those of the project's own scope are called like parts of the project.
+    """
+    scoped = [found for one in packages if (found := _SCOPED.fullmatch(one))]
+    others = [found for found in scoped if not own.startswith(f"@{found[1]}/")]
+    return {name for found in others for name in (found[1], found[1].removesuffix("s"))}
 
 
 def _packages(name: str, text: str) -> Mapping[str, str]:
@@ -413,14 +435,27 @@ def named(text: str, known: Mapping[str, object]) -> Iterator[str]:
         name = match[2].rstrip(".-")
         lower = name.lower()
         keys = (plain_name(lower), plain_name(lower.removesuffix(".js")), name)
-        key = next((key for key in keys if key in known), None)
-        if key is None or _DENIED.search(text, max(0, match.start() - 48), match.start()):
+        key = next((key for key in keys if key in known), None) or _joined(match, known)
+        if (
+            key is None
+            or lower.endswith(_FILE_ENDINGS)
+            or _DENIED.search(text, max(0, match.start() - 48), match.start())
+        ):
+            continue
+        if key == NPM and _REGISTRY.match(text, match.end()):
             continue
         begins = match.start() == 0 or text[match.start() - 2 : match.start()] in _BEGINS
-        is_name = name != lower and not begins
+        is_name = name != lower and not name.isupper() and not begins
         is_word = lower in _WORDS or (len(lower) < _LETTERS_MIN and lower not in _MANAGERS)
         if not is_word or is_name or _is_ticked(match):
             yield key
+
+
+def _joined(match: re.Match[str], known: Mapping[str, object]) -> str | None:
+    """Return the key in `known` of a name in two words with capital letters: `React Query`."""
+    behind = _SECOND_WORD.match(match.string, match.end())
+    key = plain_name(f"{match[2]}-{behind[1]}".lower()) if behind is not None else ""
+    return key if match[2][0].isupper() and key in known else None
 
 
 def _is_ticked(match: re.Match[str]) -> bool:

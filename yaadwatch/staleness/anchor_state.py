@@ -469,22 +469,24 @@ def _see_declared(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if moved.unknown:
         return moved
     every = file_state.declaring_files(view)
-    every += [moved.place] if moved.place is not None and every else []
+    if every is None:
+        return Seen(place=anchor.path, span=Span.SAME)
+    every += [moved.place] if moved.place is not None else []
     now = {path: file_state.declared_in(view, path) for path in every}
     valid = [found for found in now.values() if found is not None]
     rivals = facts.rivals(anchor.name)
     rival = sorted({name for one in valid for name in rivals & one.names})
-    if (
-        not every
-        or (rivals and not rival)
-        or any(facts.is_among(anchor.name, one.names | one.beside) for one in valid)
+    if (rivals and not rival) or any(
+        facts.is_among(anchor.name, one.names | one.beside) for one in valid
     ):
         return Seen(place=anchor.path, span=Span.SAME)
     for path in (path for path in every if now[path] is None):
         if path == anchor.path or anchor.name.encode() in (view.read(path) or b"").lower():
             return Seen(unknown=f"{as_name(path)} is not valid at the moment")
-    is_tool = anchor.path.rpartition("/")[2] not in facts.PACKAGE_FILES
-    if is_tool and any(file_state.is_code(path) for path in view.using(anchor.name)):
+    is_package = anchor.path.rpartition("/")[2] in facts.PACKAGE_FILES
+    if not (is_package or rivals) and any(
+        file_state.is_code(path) for path in view.using(anchor.name)
+    ):
         return Seen(place=anchor.path, span=Span.SAME)
     came = rival or _declared_since(anchor, now.get(anchor.path), head)
     place = anchor.path if found is not None else None

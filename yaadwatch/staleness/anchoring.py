@@ -169,7 +169,7 @@ class Maker:
         """Return the files that declare each package and tool, nearest the top first."""
         if self._declaring is None:
             self._declaring = {}
-            for path in file_state.declaring_files(self.view):
+            for path in file_state.declaring_files(self.view) or ():
                 found = file_state.declared_in(self.view, path)
                 for name in found.names if found is not None else ():
                     self._declaring.setdefault(name, []).append(path)

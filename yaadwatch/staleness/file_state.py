@@ -109,11 +109,11 @@ def is_no_project(path: str) -> bool:
     return _NO_PROJECT.search(path) is not None
 
 
-def declaring_files(view: View) -> list[str]:
-    """Return the files that declare packages and tools, nearest the top first; [] for too many."""
+def declaring_files(view: View) -> list[str] | None:
+    """Return the files that declare packages and tools, nearest the top first, or None if many."""
     found = [path for path in view.listing().named_any(facts.DECLARING) if not is_no_project(path)]
     found.sort(key=lambda path: (path.count("/"), path))
-    return found if len(found) <= WORD_FILES_MAX else []
+    return found if len(found) <= WORD_FILES_MAX else None
 
 
 def declared_in(view: View, path: str) -> facts.Declared | None:

@@ -106,6 +106,30 @@ GONE = [
         {"compose.yaml": "services:\n  db:\n    image: postgres:17\n"},
         (),
     ),
+    (
+        {".travis.yml": "language: python\n", "setup.py": "\n"},
+        "It runs against all of them on Travis CI",
+        {".github/workflows/ci.yml": "on: push\n"},
+        (".travis.yml",),
+    ),
+    (
+        {"package.json": manifest(devDependencies={"@changesets/cli": "2"})},
+        "Each pull request has a changeset",
+        {"package.json": manifest(devDependencies={"astro": "4"})},
+        (),
+    ),
+    (
+        {"web/package.json": manifest(dependencies={"react-query": "3"})},
+        "Requests are cached by React Query",
+        {"web/package.json": manifest(dependencies={"swr": "2"})},
+        (),
+    ),
+    (
+        {"pyproject.toml": '[project]\nrequires-python = ">=3.8"\n'},
+        "You need pnpm, GNU make, and Python (>=3.8) installed.",
+        {"pyproject.toml": '[project]\nrequires-python = ">=3.9"\n'},
+        (),
+    ),
     ({".nvmrc": "20\n"}, "Node.js (20) is needed", {".nvmrc": "22\n"}, ()),
 ]
 
@@ -137,6 +161,27 @@ KEPT = {
         ZOD,
         "We use zod",
         {"package.json": manifest(dependencies={"@zod/mini": "1"})},
+    ),
+    "a part of the project by its scope": (
+        {"package.json": manifest(name="@shop/web", dependencies={"@shop/basket": "1"})},
+        "The shop has one basket for each visitor",
+        {"package.json": manifest(name="@shop/web")},
+    ),
+    "the registry of a package manager": (
+        {"package-lock.json": "{}", "package.json": manifest()},
+        "The npm package has the compiled files",
+        {"package.json": manifest(packageManager="pnpm@9")},
+        "package-lock.json",
+    ),
+    "an acronym": (
+        {"package.json": manifest(dependencies={"mcp": "1"})},
+        "The MCP server is started by the editor",
+        {"package.json": manifest()},
+    ),
+    "a file": (
+        {"package.json": manifest(dependencies={"package-json": "1"})},
+        "Versions are in `package.json`",
+        {"package.json": manifest()},
     ),
     "something that is not used": (ZOD, "We never use zod here", {"package.json": manifest()}),
     "a word in a sentence": (ZOD, "Each chunk has a date", {"package.json": manifest()}),
