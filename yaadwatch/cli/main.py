@@ -225,7 +225,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "memories": ("remember", "recall", "show", "context", "history"),
     "edit": ("edit", "tag", "pin", "unpin", "forget", "restore", "confirm", "reanchor"),
     "review": ("review",),
-    "stale": ("stale", "check"),
+    "stale": ("stale",),
+    "check": ("check",),
     "facts": ("facts",),
     "tasks": GROUPS["tasks and sessions"],
     "relations": (

@@ -1,12 +1,10 @@
-"""The command `stale`, and the command `check` for CI and hooks."""
+"""The command `stale`: list the memories that may no longer be true."""
 
-import os
 from argparse import Namespace
 
 from yaadwatch.api.messages.memories import Stale
 from yaadwatch.cli.commands import given_fields, option, prints
 from yaadwatch.cli.terminal import Terminal, count, memory_words, print_hidden, short, styled
-from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,7 +159,7 @@ def _print_suggestion(flag: "Row", terminal: Terminal) -> bool:
     suggestion, where = flag.get("suggestion") or {}, _where(flag.get("said_in") or [])
     path, text = suggestion.get("path"), suggestion.get("text")
     if path:
-        terminal.line("now at: ", styled(_now_at(suggestion), "green"), indent=4)
+        terminal.line("now at: ", styled(now_at(suggestion), "green"), indent=4)
     if text:
         done = f"write {where}: " if where else "would be true: "
         terminal.line(done, styled(str(text), "green"), indent=4)
@@ -172,7 +170,7 @@ def _print_suggestion(flag: "Row", terminal: Terminal) -> bool:
     return not where if text else bool(path)
 
 
-def _now_at(suggestion: "Row") -> str:
+def now_at(suggestion: "Row") -> str:
     """Return the new place, and whether more than the place changed."""
     also = "; more than its place changed" if suggestion.get("also_changed") else ""
     return f"{suggestion['path']}{also}"
@@ -209,154 +207,3 @@ def _state(summary: str) -> str:
 def _commit(commit: "Row") -> tuple[str, ...]:
     identity = styled(str(commit["id"])[:10], "yellow")
     return identity, f"  {str(commit['at'])[:10]}  {commit['subject']}"
-
-
-# ruff: noqa: PTH118
-
-
-def _check(args: Namespace, client: "Client", terminal: Terminal) -> "Answer | None":  # noqa: ARG001
-    from pathlib import Path
-
-    from yaadwatch.cli import offline
-
-    if args.base is not None and not args.base.strip():
-        raise YaadError(
-            Code.NOT_FOUND,
-            "--base is empty; nothing was checked.",
-            hint="Name a commit; or leave --base out, and the change begins where HEAD left the "
-            "default branch.",
-        )
-    index = os.environ.get("GIT_INDEX_FILE")
-    answer = offline.check(
-        Path(os.path.abspath(args.project or os.getcwd())),  # noqa: PTH100, PTH109
-        base=args.base,
-        staged=args.staged,
-        # git runs hooks at the top of the work tree, and names the index from there.
-        index=Path(os.path.join(os.getcwd(), index)) if index else None,  # noqa: PTH109
-    )
-    args.json |= args.format == "json"
-    return answer
-
-
-@prints(
-    "check",
-    ask=_check,
-    status=lambda answer: 1 if answer["false"] else 0,
-    options=[
-        option(
-            "--base",
-            metavar="REV",
-            help="the change begins where REV and HEAD parted (their merge base)",
-        ),
-        option(
-            "--staged", action="store_true", help="judge what is staged instead of the work tree"
-        ),
-        option(
-            "--format",
-            choices=("text", "json", "github"),
-            default="text",
-            help="text, json or github (annotations)",
-        ),
-    ],
-    starts_daemon=False,
-    exit_on_error=5,
-)
-def check(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
-    """Fail when a change makes a rule of your agent files false.
-
-    Needs no daemon and stores nothing. A rule that the change itself adds or
-    rewords is not judged: to settle a finding, change the code or reword the rule.
-    Without --base, the change begins where HEAD left its upstream or the default
-    branch of origin, else at the commit before HEAD; with --staged, at HEAD.
-
-    Exit status: 0 all rules hold, 1 a rule may be false, 2 wrong usage, 5 could
-    not be checked.
-
-    examples:
-      yaadwatch check                     your branch, with what is not committed
-      yaadwatch check --staged            in a pre-commit hook
-      yaadwatch check --base origin/main  in CI, for a pull request
-    """
-    if args.format == "github":
-        _annotate(answer, terminal)
-    else:
-        _print_findings(answer, terminal)
-    terminal.line(_check_summary(answer))
-
-
-def _print_findings(answer: "Answer", terminal: Terminal) -> None:
-    for found in answer["false"]:
-        verdict = styled(str(found["verdict"]), COLOURS.get(found["verdict"], "yellow"))
-        terminal.line(styled(_place(found), "bold"), ": ", verdict, hang=4)
-        terminal.line(str(found["text"]), indent=4)
-        terminal.line(str(found["reason"]), indent=4)
-        print_evidence(found, terminal)
-        suggestion = found.get("suggestion") or {}
-        for what, text in (
-            ("change it to: ", suggestion.get("text")),
-            ("now at: ", suggestion.get("path") and _now_at(suggestion)),
-            ("now in: ", ", ".join(suggestion.get("places") or ())),
-        ):
-            if text:
-                terminal.line(what, styled(str(text), "green"), indent=4)
-                break
-        terminal.gap()
-    for unknown in answer["unknown"]:
-        terminal.line(f"{_place(unknown)}: could not be judged: {unknown['reason']}", hang=4)
-    for unread in answer["unread"]:
-        terminal.line(f"{unread['path']}: {unread['reason']}", hang=4)
-    if answer.get("note"):
-        terminal.line(styled(str(answer["note"]), "yellow"))
-
-
-def _check_summary(answer: "Answer") -> str:
-    rules = count(answer["rules"], "rule")
-    if not answer["rules"]:
-        return "No agent file says anything here; nothing to check."
-    if answer["base"] is None:
-        return f"{rules}; there is no earlier commit to compare with, so nothing changed."
-    if not answer["judged"]:
-        return (
-            f"{rules}, none to judge since {answer['base'][:10]}: they name no code that was"
-            " there then, or are new or reworded in the change."
-        )
-    may, after = "all of these still hold", ""
-    if flagged := len(answer["false"]):
-        may = f"{count(flagged, 'rule')} may be false now"
-        after = " Change the code, or reword the rule: then it is not judged."
-    new = ""
-    if answer["new"]:
-        are = "is" if answer["new"] == 1 else "are"
-        new = f" {answer['new']} {are} new or reworded since then, and {are} not judged."
-    about = f"{rules}, {answer['judged']} of them about code"
-    return f"{about}; since {answer['base'][:10]}, {may}.{new}{after}"
-
-
-def _annotate(answer: "Answer", terminal: Terminal) -> None:
-    """Print annotations that GitHub shows beside the lines of a change."""
-
-    def annotate(kind: str, message: str, found: "Row | None" = None) -> None:
-        where = ""
-        if found is not None:
-            path = _escaped(str(found["path"])).replace(":", "%3A").replace(",", "%2C")
-            where = f"file={path},line={found['line']},endLine={found['end_line']},"
-        terminal.write(f"::{kind} {where}title=yaadwatch::{_escaped(message)}\n")
-
-    for found in answer["false"]:
-        suggestion = found.get("suggestion") or {}
-        write = f"\nWrite: {suggestion['text']}" if suggestion.get("text") else ""
-        if suggestion.get("also_changed"):
-            write = f"\nNow at: {_now_at(suggestion)}"
-        annotate("error", f"{found['reason']}. The rule: {found['text']}{write}", found)
-    for unknown in answer["unknown"]:
-        annotate("notice", f"This rule could not be judged: {unknown['reason']}", unknown)
-    if answer.get("note"):
-        annotate("notice", str(answer["note"]))
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _place(found: "Row") -> str:
-    return f"{found['path']}:{found['line']}"

@@ -78,7 +78,8 @@ def among(paths: Iterable[str]) -> tuple[str, ...]:
 def parsed_attributes(data: bytes) -> TextAttributes:
     """Return the effect of lines of attributes.
 
-    A diff driver that is built into git has no effect on which files are texts.
+    A diff driver that is built into git has no effect on which files are texts. Nor has `diff` on
+    files whose ending is that of texts: only one with a zero byte would be a text by that alone.
     """
     found = TextAttributes.NOTHING
     for line in data.decode("utf-8", "replace").splitlines():
@@ -89,7 +90,7 @@ def parsed_attributes(data: bytes) -> TextAttributes:
         for one in given:
             if one in ("binary", "-diff"):
                 found = max(found, TextAttributes.LESS)
-            elif _ON_TEXTS.fullmatch(one) and not (plain and one in _BUILT_IN):
+            elif _ON_TEXTS.fullmatch(one) and not (plain and (one in _BUILT_IN or one == "diff")):
                 return TextAttributes.MORE
     return found
 

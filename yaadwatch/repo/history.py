@@ -252,12 +252,12 @@ class CommitHistory(Objects):
         kept = self._runner.compared
         digest = hashlib.sha256(given or b"").hexdigest()
         question = (str(self.layout.common_dir), *options, digest)
-        known = kept.get(question) if self._may_remember else None
+        known = kept.get(question) if self.is_whole else None
         if known is not None and all(map(self.has_commit, commits)):
             return zlib.decompress(known)
         try:
             answer = self.git.compare(["-M", *options], given=given)
-            if self._may_remember:
+            if self.is_whole:
                 kept.put(question, zlib.compress(answer, 1))
             return answer
         except YaadError as error:
@@ -266,8 +266,8 @@ class CommitHistory(Objects):
             return self.git.compare(["-M100%", *options], given=given)
 
     @property
-    def _may_remember(self) -> bool:
-        """Return whether answers are permanent: a partial clone may gain objects later."""
+    def is_whole(self) -> bool:
+        """Whether the clone has all objects; a partial one may gain some, so no answer is kept."""
         if self._is_complete is None:
             packs = self.layout.common_dir / "objects" / "pack"
             self._is_complete = not any(packs.glob("*.promisor"))

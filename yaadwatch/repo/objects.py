@@ -243,6 +243,8 @@ ENTRIES_MAX: Final = 300_000
 """Of trees that hold one another over and over, a few kilobytes are any number of files."""
 OBJECT_BYTES_MAX: Final = 64 * 1024 * 1024
 _FOLDER: Final = b"40000"
+_LINK: Final = b"120000"
+LINK_BYTES_MAX: Final = 4096
 _SAME_MODE: Final = {b"100664": b"100644"}
 """What very old trees have, and what git takes it for."""
 _ENTRY: Final = {
@@ -297,6 +299,12 @@ class Objects:
         """Return the id of the regular file `path` in a commit; None when either is not there."""
         mode, blob = self._entry(commit, path)
         return blob if mode in REGULAR else None
+
+    def link_at(self, commit: str, path: str) -> str:
+        """Return where the link `path` of a commit leads; '' when there is no such link."""
+        mode, blob = self._entry(commit, path)
+        data = self._read(blob, BLOB, LINK_BYTES_MAX) if mode == _LINK else None
+        return os.fsdecode(data or b"")
 
     def has_folder(self, commit: str, path: str) -> bool:
         """Return whether a commit has a folder at `path`; false when either is not there."""

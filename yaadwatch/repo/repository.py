@@ -470,7 +470,7 @@ class Repository(CommitHistory):
 
     def remembered(self, words: Sequence[str], *, at: str) -> dict[str, list[str]]:
         """Return cached results of `files_with` for a commit, from any job; for some words only."""
-        if not self._may_remember:
+        if not self.is_whole:
             return {}
         known = {
             word: self._runner.found.get((str(self.layout.common_dir), at, word)) for word in words
@@ -479,7 +479,7 @@ class Repository(CommitHistory):
 
     def remember(self, found: Mapping[str, Sequence[str]], *, at: str) -> None:
         """Cache the result of `files_with` for a commit, for other jobs."""
-        if not self._may_remember:
+        if not self.is_whole:
             return
         folder = str(self.layout.common_dir)
         for word, paths in found.items():

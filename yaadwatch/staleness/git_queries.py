@@ -299,7 +299,7 @@ class History(Repository):
 
         A commit that differs little from a searched one is not searched itself.
         """
-        if not self._may_remember:
+        if not self.is_whole:
             return False  # what git lacks of one may be what the other has
         whole = self.remembered(words, at=at)
         if len(whole) == len(words):

@@ -54,13 +54,20 @@ class Since(NamedTuple):
 
 
 def wording_commits(
-    repository: Repository, formats: Formats, head: str, said: Iterable[tuple[str, Collection[str]]]
+    repository: Repository,
+    formats: Formats,
+    head: str,
+    said: Iterable[tuple[str, Collection[str]]],
+    *,
+    statements_max: int = STATEMENTS_MAX,
+    commits_max: int = COMMITS_MAX,
 ) -> Since:
     """Return in which commit each statement got its words.
 
-    Statements that the commit lacks are left out: they count from now. Of more than 8 commits some
-    represent older ones: a change in between is not reported, but no false change is. Of more than
-    256 different statements the last are left out: they are for another call.
+    Statements that the commit lacks are left out: they count from now. Of more than `commits_max`
+    commits some represent older ones: a change in between is not reported, but no false change is.
+    Of more than `statements_max` different statements the last are left out: they are for another
+    call.
 
     Args:
         repository: whose files.
@@ -73,13 +80,13 @@ def wording_commits(
     asked: set[str] = set()
     for path, hashes in said if head else ():
         new = [one for one in dict.fromkeys(hashes) if one not in asked]
-        wanted = set(hashes) - set(new[max(STATEMENTS_MAX - len(asked), 0) :])
+        wanted = set(hashes) - set(new[max(statements_max - len(asked), 0) :])
         asked |= wanted
         try:
             wrote |= _origins(repository, formats, (head, path), wanted)
         except YaadError as error:
             failed[path] = error
-    return Since(wrote, {key: one.commit for key, one in fewer(wrote).items()}, failed)
+    return Since(wrote, {key: one.commit for key, one in fewer(wrote, commits_max).items()}, failed)
 
 
 def _origins(
@@ -131,7 +138,7 @@ def _last_commits(
     data = repository.read_blob(blob, AGENT_FILE_BYTES_MAX) if blob is not None else None
     bridge = formats.of(path) or agent_files.IMPORTED
     statements = parsed(bridge, without_markers(data)).statements if data is not None else ()
-    there = [(_hash(one), one) for one in statements]
+    there = [(memory_hash(one), one) for one in statements]
     there = [(key, one) for key, one in there if key in wanted]
     lines = repository.wrote(commit, path) if there else ()
     found: dict[str, LineOrigin] = {}
@@ -142,18 +149,19 @@ def _last_commits(
     return found
 
 
-def _hash(statement: Statement) -> str:
+def memory_hash(statement: Statement) -> str:
     """Return the `text_hash` of the memory that a statement becomes."""
     return text_hash(privacy.kept(statement.text).text)
 
 
-def fewer(wrote: Mapping[tuple[str, str], LineOrigin]) -> dict[tuple[str, str], LineOrigin]:
-    """Return the mapping with at most 8 commits, evenly chosen by age, the newest among them."""
+def fewer(
+    wrote: Mapping[tuple[str, str], LineOrigin], most: int = COMMITS_MAX
+) -> dict[tuple[str, str], LineOrigin]:
+    """Return the mapping with at most so many commits, evenly chosen by age, with the newest."""
     every = sorted(set(wrote.values()), key=lambda one: (one.at_s, one.commit))
     count = len(every)
     kept = {
-        one: every[-(-(at + 1) * COMMITS_MAX // count) * count // COMMITS_MAX - 1]
-        for at, one in enumerate(every)
+        one: every[-(-(at + 1) * most // count) * count // most - 1] for at, one in enumerate(every)
     }
     return {key: kept[one] for key, one in wrote.items()}
 

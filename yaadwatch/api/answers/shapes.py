@@ -280,12 +280,19 @@ class _Rule(_Place):
     reason: str
 
 
+class _Written(TypedDict):
+    id: str
+    at: Time
+
+
 class _False(_Rule):
     verdict: str
     score: float
     level: Literal["warn", "suspect"]
     evidence: list[Evidence]
     suggestion: NotRequired[Suggestion]
+    written: NotRequired[_Written]
+    """the commit that gave the rule its words, where each rule is compared with its own"""
 
 
 class _Unread(TypedDict):
@@ -297,18 +304,21 @@ class Verified(TypedDict):
     """Of `check`. Exit status 1 when `false` is not empty, 5 for every error but `bad_request`."""
 
     base: str | None
-    """the commit at which the change begins"""
+    """the commit that all rules are compared with; null where each is compared with its own"""
     against: Literal["worktree", "index"]
     rules: int
     judged: int
-    """how many rules rested on something then"""
+    """how many rules are tied to code, then or now"""
     new: int
-    """how many rules are new or reworded since `base`, and in no finding: they are not judged"""
+    """how many of the others are not committed, or new or reworded since `base`"""
     false: list[_False]
     unknown: list[_Rule]
+    """tied to code that cannot be read at the moment"""
+    unjudged: list[_Rule]
+    """all rules that are not in `judged`, and why"""
     unread: list[_Unread]
     note: NotRequired[str | None]
-    """in a shallow clone without a commit that `--base` and HEAD share: `base` is that one"""
+    """what a shallow clone is too short for; or that nothing is staged"""
 
 
 class FileChange(TypedDict):

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -78,20 +79,22 @@ def false(repo, *arguments):
 
 
 def test_what_a_commit_makes_false_is_named_with_its_place_reason_and_commit(repo):
-    base = repo.git("rev-parse", "HEAD")
+    wrote = repo.git("rev-parse", "HEAD")
     commit = repo.add("src/net.py", RENAMED, "five tries")
     day = repo.git("log", "-1", "--format=%as")
 
     ran = check(repo)
 
     assert ran.status == 1
-    assert ran.out.splitlines()[:4] == [
-        "CLAUDE.md:4: gone",
+    head, *rest = ran.out.splitlines()
+    assert re.fullmatch(rf"CLAUDE.md:4: gone, written \d+ \w+ \d+ \({wrote[:10]}\)", head)
+    assert rest[:3] == [
         f"    {RULE}",
         "    fetch_with_retry is gone from src/net.py",
         f"    {commit[:10]}  {day}  five tries  (removed fetch_with_retry from src/net.py)",
     ]
-    assert f"2 rules, 1 of them about code; since {base[:10]}, 1 rule may be false" in ran.out
+    assert "1 rule may be false. 1 of 2 rules is tied to code; 1 cannot be judged" in ran.out
+    assert check(repo, "--base", wrote).out.splitlines()[0] == "CLAUDE.md:4: gone"
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -185,18 +188,17 @@ PING = "`ping` in src/net.py shouts."
 
 def counted(repo, *arguments):
     answer = check(repo, "--json", *arguments).json
+    assert answer["judged"] + len(answer["unjudged"]) == answer["rules"]
     return answer["rules"], answer["judged"], answer["new"]
 
 
 def test_reworded_rules_count_as_new_committed_or_not(repo):
     repo.add("docs/a.md", "a\n", "two")
     repo.write("CLAUDE.md", RULES.replace("limit is", "limit of three is").replace("Be", "Stay"))
-    assert counted(repo) == (2, 0, 2)
+    assert counted(repo) == counted(repo, "--base", "HEAD~1") == (2, 0, 2)
 
     repo.git("commit", "-qam", "reworded")
-    assert counted(repo) == (2, 0, 2)
-
-    repo.add("docs/a.md", "b\n", "three")
+    assert counted(repo, "--base", "HEAD~1") == (2, 0, 2)
     assert counted(repo) == (2, 1, 0)
 
 
@@ -204,20 +206,12 @@ def test_a_new_rule_that_uncommitted_work_makes_false_is_judged(repo):
     repo.add("CLAUDE.md", f"{RULES}- {PING}\n", "a rule more")
     repo.write("src/net.py", NET.replace("ping", "knock"))
 
-    assert ("CLAUDE.md:5", "gone") in false(repo)
-    assert counted(repo) == (3, 2, 0)
+    for base in ((), ("--base", "HEAD~1")):
+        assert ("CLAUDE.md:5", "gone") in false(repo, *base)
+        assert counted(repo, *base) == (3, 2, 0)
 
 
 class TestBase:
-    def test_a_branch_is_judged_from_where_it_left_the_default_branch(self, repo, tmp_path):
-        clone = Repo(tmp_path / "clone")
-        subprocess.run(["git", "clone", "-q", repo.path, clone.path], check=True)
-        clone.git("switch", "-q", "-c", "topic")
-        clone.add("src/net.py", RENAMED, "five tries")
-        clone.add("notes.md", "x\n", "later")
-
-        assert false(clone) == [("CLAUDE.md:4", "gone")]
-
     def test_what_the_other_branch_did_meanwhile_is_no_change_of_this_one(self, repo):
         repo.git("switch", "-q", "-c", "topic")
         repo.add("notes.md", "x\n", "topic")
@@ -280,7 +274,7 @@ class TestBase:
         clone.add("src/net.py", NET)
         clone.add("src/net.py", RENAMED, "five")
 
-        assert false(clone) == [("CLAUDE.md:4", "gone")]
+        assert false(clone, "--base", "HEAD~1") == [("CLAUDE.md:4", "gone")]
 
     def test_before_the_first_commit_there_is_nothing_to_compare_with(self, new_repo):
         young = new_repo("young")
@@ -290,12 +284,175 @@ class TestBase:
         ran = check(young)
 
         assert ran.status == 0
-        assert "no earlier commit" in ran.out
+        assert "No rule can be judged. 0 of 2 rules are tied to code" in ran.out
         young.git("add", "-A")
         assert check(young, "--staged").status == 0
 
 
+class TestSinceWritten:
+    """Without a base, each rule is compared with the code of the commit that gave it its words."""
+
+    def test_each_rule_counts_from_the_commit_that_worded_it(self, repo):
+        first = repo.git("rev-parse", "HEAD")
+        broke = repo.add("src/net.py", RENAMED, "another name")
+        late = "- `fetch_again` of `src/net.py` asks for a page.\n"
+        wrote = repo.add("CLAUDE.md", f"{RULES}{late}- {RULE} Still.\n", "more rules")
+        for n in range(3):
+            repo.add("notes.md", f"{n}\n", f"note {n}")
+        moved = repo.add("src/net.py", NET.replace("fetch_with_retry", "fetch_for_ever"), "again")
+
+        answer = check(repo, "--json").json
+
+        answers.check_command(Verified, answer)
+        rows = [
+            (one["line"], one["written"]["id"], one["evidence"][-1]["commit"]["id"])
+            for one in answer["false"]
+        ]
+        # The last one was false on the day it was written: what it names was gone by then.
+        assert rows == [(4, first, broke), (5, wrote, moved)]
+        assert (answer["base"], answer["rules"], answer["judged"]) == (None, 4, 3)
+
+    def test_what_a_rule_names_that_came_later_counts_as_tied_to_code(self, repo):
+        repo.add("CLAUDE.md", f"{RULES}- Ask `knock_twice` of `src/door.py`.\n", "planned")
+        repo.add("src/door.py", "def knock_twice():\n    return 2\n", "built")
+        assert counted(repo) == (3, 2, 0)
+
+        repo.write("src/door.py", "def knock_once():\n    return 1\n")
+        assert false(repo) == [("CLAUDE.md:5", "gone")]
+
+    def test_a_moved_or_rewrapped_rule_and_a_renamed_file_are_no_new_words(self, repo):
+        repo.move("CLAUDE.md", "AGENTS.md")
+        repo.commit("for all agents")
+        repo.add("src/net.py", RENAMED, "another name")
+        words = RULE.replace(", in", ",\n  in")
+        repo.add("AGENTS.md", f"# Rules\n\n* {words}\n* Be kind to the network.\n", "wrapped")
+
+        assert false(repo) == [("AGENTS.md:3", "gone")]
+
+    def test_the_rules_that_cannot_be_judged_are_listed_with_the_reason(self, repo):
+        repo.add("CLAUDE.md", f"{RULES}- {PING}\n", "one more")
+        repo.write("CLAUDE.md", f"{RULES}- {PING}\n- `ping` in `src/net.py` is typed.\n")
+
+        ran = check(repo, "--unjudged")
+
+        assert (ran.status, check(repo).out.count("not judged")) == (0, 0)
+        assert "2 of 4 rules are tied to code; 2 cannot be judged" in ran.out
+        listed = [line for line in ran.out.splitlines() if line.startswith("CLAUDE.md:")]
+        assert listed == [
+            "CLAUDE.md:3: Be kind to the network.",
+            "CLAUDE.md:6: `ping` in `src/net.py` is typed.",
+        ]
+        assert ran.out.index("names no code") < ran.out.index("is not committed")
+
+
+class TestUnusualRepositories:
+    """Each is judged rightly, or there is one clear message."""
+
+    def clone(self, repo, tmp_path, *options):
+        repo.git("config", "uploadpack.allowFilter", "true")
+        clone = Repo(tmp_path / "clone")
+        url = f"file://{repo.path}"
+        subprocess.run(["git", "clone", "-q", *options, url, clone.path], check=True)
+        return clone
+
+    def test_a_shallow_clone_says_what_it_is_too_short_for(self, repo, tmp_path):
+        repo.add("src/net.py", AROUND, "around")
+        repo.add("CLAUDE.md", f"{RULES}- {PING}\n", "one more")
+        repo.add("src/net.py", AROUND.replace("ping", "knock"), "no ping")
+        clone = self.clone(repo, tmp_path, "--depth=3")
+
+        ran = check(clone)
+
+        assert ran.status == 1
+        assert "CLAUDE.md:5: gone" in ran.out
+        assert "2 rules are older than its history" in ran.out
+        clone.git("fetch", "-q", "--unshallow")
+        assert "shallow" not in check(clone).out
+
+    def test_a_partial_clone_says_which_histories_it_cannot_read(self, repo, tmp_path):
+        repo.add("AGENTS.md", f"- {PING}\n", "one version, which every clone has")
+        repo.add("CLAUDE.md", f"{RULES}- Be brief.\n", "two versions")
+        repo.add("src/net.py", RENAMED, "another name")
+        clone = self.clone(repo, tmp_path, "--filter=blob:none")
+
+        answer = check(clone, "--json").json
+
+        (unread,) = answer["unread"]
+        assert unread["path"] == "CLAUDE.md"
+        assert "its history cannot be read" in unread["reason"]
+        assert answer["false"] == []
+        left = {one["path"]: one["reason"] for one in answer["unjudged"]}
+        assert "a partial clone" in left["AGENTS.md"]
+        # What HEAD and the work tree need is there.
+        clone.write("src/net.py", RENAMED.replace("ping", "knock"))
+        assert false(clone, "--base", "HEAD") == [("AGENTS.md:1", "gone")]
+
+    def test_a_file_that_is_not_in_git_is_not_committed(self, repo):
+        repo.add(".gitignore", "CLAUDE.local.md\n", "ignored")
+        repo.write("CLAUDE.local.md", f"- {PING}\n")
+        repo.write("sub/AGENTS.md", f"- {PING}\n")
+
+        answer = check(repo, "--json").json
+
+        left = {one["path"]: one["reason"] for one in answer["unjudged"]}
+        assert "not committed" in left["CLAUDE.local.md"]
+        assert answer["false"] == answer["unread"] == []
+
+    def test_a_linked_work_tree_and_a_submodule_are_judged_by_themselves(self, repo, tmp_path):
+        repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
+        linked = Repo(tmp_path / "linked")
+        linked.add("src/net.py", RENAMED, "another name")
+        assert (false(linked), false(repo)) == ([("CLAUDE.md:4", "gone")], [])
+
+        above = Repo.new(tmp_path / "above")
+        above.add("CLAUDE.md", "- `ping` is in `lib/src/net.py`.\n", "rules")
+        above.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", repo.path, "lib")
+        above.commit("with a submodule")
+        inside = Repo(above.path / "lib")
+        inside.write("src/net.py", RENAMED)
+        assert (false(above), false(inside)) == ([], [("CLAUDE.md:4", "gone")])
+
+    def test_a_bare_repository_has_no_files(self, tmp_path):
+        bare = Repo.new(tmp_path / "bare.git", "--bare")
+
+        ran = check(bare)
+
+        assert (ran.status, ran.out) == (5, "")
+        assert "a bare repository without a work tree" in ran.err
+
+    def test_a_very_large_agent_file_is_named_and_the_others_are_judged(self, repo):
+        repo.add("AGENTS.md", "- Use `ping` of `src/net.py`.\n" * 330_000, "10 MB")
+        repo.add("src/net.py", RENAMED, "another name")
+
+        ran = check(repo)
+
+        assert "AGENTS.md is larger than 256 KiB; it was not read" in ran.out
+        assert "CLAUDE.md:4: gone" in ran.out
+
+    def test_a_link_to_another_document_is_read_there(self, repo):
+        repo.write("docs/rules.md", RULES)
+        (repo.path / "CLAUDE.md").unlink()
+        (repo.path / "AGENTS.md").symlink_to("docs/rules.md")
+        (repo.path / "CLAUDE.md").symlink_to("AGENTS.md")
+        (repo.path / "GEMINI.md").symlink_to("GEMINI.md")
+        base = repo.commit("linked")
+        repo.add("src/net.py", RENAMED, "another name")
+
+        for how in ((), ("--base", base)):
+            assert false(repo, *how) == [("docs/rules.md:4", "gone")]
+
+
 class TestStaged:
+    def test_nothing_staged_looks_at_no_rule(self, repo):
+        repo.write("src/net.py", RENAMED)
+
+        ran = check(repo, "--staged")
+
+        assert (ran.status, ran.out) == (0, "Nothing is staged, so no rule was looked at.\n")
+        answer = check(repo, "--staged", "--json").json
+        answers.check_command(Verified, answer)
+        assert answer["base"] == repo.git("rev-parse", "HEAD")
+
     def test_what_is_staged_counts_and_nothing_else(self, repo):
         repo.write("src/net.py", RENAMED)
         assert false(repo, "--staged") == []
@@ -465,18 +622,19 @@ class TestOutside:
 class TestGithub:
     def test_each_rule_is_annotated_in_its_line(self, repo):
         repo.move("src/net.py", "src/http.py")
-        repo.commit("rename, 100%")
+        commit = repo.commit("rename, 100%")
 
         ran = check(repo, "--format", "github")
 
         first, last = ran.out.splitlines()
         assert ran.status == 1
         assert first == (
-            "::error file=CLAUDE.md,line=4,endLine=4,title=yaadwatch::fetch_with_retry moved:"
+            "::warning file=CLAUDE.md,line=4,endLine=4,title=yaadwatch::fetch_with_retry moved:"
             f" src/net.py is now src/http.py. The rule: {RULE}%0A"
+            f"Since {commit[:10]}: rename, 100%25%0A"
             f"Write: {RULE.replace('src/net.py', 'src/http.py')}"
         )
-        assert "1 rule may be false now" in last
+        assert "1 rule may be false." in last
 
 
 def test_an_agent_file_that_git_does_not_have_at_the_base_is_told_and_the_others_are_judged(repo):
