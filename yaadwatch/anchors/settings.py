@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from yaadwatch.anchors.naming import parts_of
+from yaadwatch.text.words import cached
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+
+_KEPT_BYTES_MAX = 128 * 1024
 
 _SHAPES = {
     "object": b"<map",
@@ -191,7 +194,19 @@ class Key:
 
 
 def keys(root: "Node", source: bytes) -> list[Key]:
-    """Return the keys of a file, outer before inner."""
+    """Return the keys of a file, outer before inner.
+
+    Those of the last small files are cached, because several names are searched in one file.
+    """
+    return (_kept if len(source) <= _KEPT_BYTES_MAX else _keys)(root, source)
+
+
+@cached(2)
+def _kept(root: "Node", source: bytes) -> list[Key]:
+    return _keys(root, source)
+
+
+def _keys(root: "Node", source: bytes) -> list[Key]:
     top = Key(())
     stack: list[tuple[Key, Node, int, bool]] = [(top, root, 0, False)]
     while stack:
