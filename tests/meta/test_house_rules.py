@@ -16,7 +16,7 @@ TEXTS = {path: path.read_text(encoding="utf-8") for path in MODULES}
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 LINES_MAX = 620
 TOP = {
-    *(".ci", ".gitignore", ".pre-commit-hooks.yaml", "Makefile", "pyproject.toml"),
+    *(".ci", ".gitignore", ".pre-commit-hooks.yaml", "Makefile", "action.yml", "pyproject.toml"),
     *("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "docs", "service-units"),
     *("bridges", "yaadwatch", "tests"),
 }

@@ -105,15 +105,15 @@ def check(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
     """Fail when a rule of your agent files is false.
 
     Works in any clone: it needs no daemon and no set-up, and leaves no file behind.
-    Each rule of CLAUDE.md, AGENTS.md and their like is compared with the code of the
-    commit that gave it its words. With --base or --staged, only what that change
-    makes false is a finding; a rule that the change adds or rewords is not judged.
+    Each rule of CLAUDE.md, AGENTS.md and their like is compared with the code of
+    the commit that gave it its words. With --base or --staged, only what that
+    change makes false is a finding; a rule that it adds or rewords is not judged.
 
     Exit status: 0 no rule is false, 1 a rule may be false, 2 wrong usage, 5 could
     not be checked.
 
     examples:
-      yaadwatch check                     what is false today, and since which commit
+      yaadwatch check                     what is false today, and since when
       yaadwatch check --unjudged          with the rules that cannot be judged
       yaadwatch check --staged            in a pre-commit hook
       yaadwatch check --base origin/main  in CI, for a pull request

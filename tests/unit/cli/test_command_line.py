@@ -49,7 +49,7 @@ LINES = {
     "graph": "graph close 12 --at 2026-03-01",
     "edit": "edit ab12 some new words --version 3",
     "reanchor": "reanchor ab12 --dry-run",
-    "check": "check --base main --staged --format github",
+    "check": "check --base main --staged --unjudged --format github",
     "confirm": "confirm ab12",
     "forget": "forget ab12 --reason old",
     "restore": "restore ab12 --version 2",
