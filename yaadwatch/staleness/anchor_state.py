@@ -593,6 +593,9 @@ def _text(anchor: Anchor, view: View, head: AtHead) -> tuple[str | None, Seen]:
     stored = file_state.of_pointer(anchor, seen.place, data, head)
     if stored is not None:
         return None, stored
+    if not file_state.is_valid(seen.place, data):
+        what = "does not parse as JSON" if seen.place.endswith(".json") else "is not valid"
+        return None, Seen(unknown=f"{as_name(seen.place)} {what} at the moment")
     return data.decode("utf-8", "replace"), seen
 
 

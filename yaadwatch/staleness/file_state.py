@@ -124,6 +124,15 @@ def declared_in(view: View, path: str) -> facts.Declared | None:
     return facts.declared(name, text)
 
 
+def is_valid(path: str, data: bytes) -> bool:
+    """Return whether a file is a text, and a manifest one that can be read."""
+    name = path.rpartition("/")[2]
+    if b"\0" in data[:8_000]:
+        return False
+    is_manifest = name in facts.DECLARING and facts.needs_text(name)
+    return not is_manifest or facts.declared(name, data.decode("utf-8", "replace")) is not None
+
+
 def why_untold(view: View, path: str, symbol: str) -> str:
     """Return why the definition `symbol` of `path` cannot be determined; '' when it can."""
     found = view.find(path)
