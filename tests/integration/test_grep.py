@@ -7,7 +7,7 @@ from repositories import Repo
 
 from yaadwatch.repo import changes
 from yaadwatch.repo.command import GitFailed, GitRunner
-from yaadwatch.repo.words import words_in
+from yaadwatch.repo.words import WORDS_PER_SCAN, words_in
 from yaadwatch.staleness.commits import Window
 from yaadwatch.staleness.git_queries import History
 
@@ -257,7 +257,7 @@ def test_what_is_expected_is_looked_for_in_the_same_search(grown, runner, monkey
 def test_a_commit_far_from_one_that_was_searched_is_searched(grown, runner, monkeypatch):
     repo, first, _ = grown
     for number in range(30):
-        repo.write(f"src/part{number % 4}/file{number}.py", "all new\n")
+        repo.write(f"src/part{number % 4}/file{number}.py", f"all new {number}\n")
     last = repo.commit()
     history = History(repo.open(runner))
     commands = counted(monkeypatch, runner)
@@ -266,6 +266,26 @@ def test_a_commit_far_from_one_that_was_searched_is_searched(grown, runner, monk
 
     assert len(history.files_by_word(["retry"], at=last)["retry"]) == 10
     assert commands.count("grep") == 2
+
+
+def test_many_words_are_found_by_reading_each_text_once(grown, runner, monkeypatch):
+    repo, first, last = grown
+    for number, text in enumerate(TEXTS):
+        repo.write(f"texts/file{number}", text)
+    (repo.path / "link").symlink_to("texts/file0")
+    newest = repo.commit()
+    words = [*WORDS, *(f"name{number}" for number in range(40)), "", "a\nb"]
+    words += [f"nowhere{number}" for number in range(3 * WORDS_PER_SCAN)]
+    expected = {at: repo.open(runner).files_with(words, at=at) for at in (first, last, newest)}
+    runner.found.clear()
+    runner.searched.clear()
+    history = History(repo.open(runner))
+    commands = counted(monkeypatch, runner)
+
+    found = {at: history.files_by_word(words, at=at) for at in (newest, first, last)}
+
+    assert found == expected
+    assert "grep" not in commands
 
 
 def test_the_uses_of_a_word_do_not_depend_on_what_was_searched_before(grown, runner):

@@ -28,6 +28,7 @@ CATCH_ALL_HOMES = {
     "yaadwatch/daemon/mcp.py",
     "yaadwatch/cli/main.py",
     "yaadwatch/daemon/supervisor.py",
+    "yaadwatch/workspace/large_jobs.py",
 }
 
 

@@ -4,9 +4,10 @@ APScheduler keeps the time in memory; the user store keeps when each job last ra
 forgotten over a restart, and a week of sleep is one run. The clock is watched: after a suspend or a
 changed clock, due jobs run at once.
 
-The process is replaced after an upgrade, when the user store was replaced or damaged, and when
-another daemon took its place. It finishes open answers and ends with status 75, "start me again",
-for its supervisor; clients wait in the queue of the socket.
+The process is replaced after an upgrade, when the user store was replaced or damaged, when another
+daemon took its place, and when it rests with much more memory than a new one needs. It finishes
+open answers and ends with status 75, "start me again", for its supervisor; clients wait in the
+queue of the socket.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from yaadwatch.daemon.supervisor import Fatal, Health, attempt, error_in_words, log_crash
 from yaadwatch.db import database, history, projects
+from yaadwatch.db.database import Database
 from yaadwatch.db.files import Connection
 from yaadwatch.db.projects import JobRun
 from yaadwatch.model.errors import YaadError
@@ -268,6 +270,47 @@ BUSY_S: Final = 60.0
 """We wait so long for a moment in which nothing is being done; a disk may keep it from ending."""
 
 
+REST_MIB: Final = 64
+"""A daemon at rest that takes more begins again: with a large repository a new one takes 56."""
+RESTS_APART: Final = timedelta(hours=1)
+"""A daemon that needs so much by itself begins again no more often."""
+
+
+class Rest:
+    """Knows whether a daemon at rest should begin again, for what it took stays partly taken.
+
+    Args:
+        user: the user store, which keeps when one did.
+        now: returns the time.
+        memory_mib: returns the resident memory of this process.
+        clients: returns how many clients are connected.
+    """
+
+    def __init__(
+        self,
+        user: Database,
+        *,
+        now: Callable[[], datetime],
+        memory_mib: Callable[[], float],
+        clients: Callable[[], int],
+    ) -> None:
+        self._user = user
+        self._now = now
+        self._memory_mib = memory_mib
+        self._clients = clients
+        self.reason = ""
+
+    def begin(self) -> None:
+        """Note that the daemon rests: set `reason` if a new process would take less memory."""
+        memory_mib, now = self._memory_mib(), self._now()
+        if memory_mib <= REST_MIB or self._clients():
+            return
+        last = self._user.read(database.get_meta, "rested_at")
+        if last is None or not timedelta(0) <= now - datetime.fromisoformat(last) < RESTS_APART:
+            self._user.write(database.put_meta, "rested_at", now.isoformat())
+            self.reason = f"it rests with {memory_mib:.0f} MiB, of which a new one needs a part"
+
+
 class Renewal:
     """Ends the process when it has to be replaced.
 
@@ -275,7 +318,7 @@ class Renewal:
         replaced: returns whether another program is installed than the running one.
         holds_lock: says whether this is still the daemon: the file of its lock may be deleted, and
             another one made.
-        stale_store: returns why the user store should be reopened; '' when it need not.
+        other_reason: returns why else it should begin again; '' when it need not.
         memory_mib: returns the memory of this process, without pages of files.
         limit_mib: above it, the process is replaced once it is ten minutes old; 0: no limit.
         busy: returns whether a request is in progress.
@@ -288,7 +331,7 @@ class Renewal:
         *,
         replaced: Callable[[], bool],
         holds_lock: Callable[[], bool],
-        stale_store: Callable[[], str],
+        other_reason: Callable[[], str],
         memory_mib: Callable[[], float],
         limit_mib: int,
         busy: Callable[[], bool],
@@ -297,7 +340,7 @@ class Renewal:
     ) -> None:
         self._replaced = replaced
         self._holds_lock = holds_lock
-        self._stale_store = stale_store
+        self._other_reason = other_reason
         self._memory_mib = memory_mib
         self._limit_mib = limit_mib
         self._busy = busy
@@ -326,7 +369,7 @@ class Renewal:
                 limit = f"{self._limit_mib} MiB (daemon.memory_mib)"
                 why = f"it takes {memory_mib:.0f} MiB, and its limit is {limit}"
             else:
-                why = await asyncio.to_thread(self._stale_store)
+                why = await asyncio.to_thread(self._other_reason)
         for _ in range(int(BUSY_S)):
             if not self._busy():
                 break

@@ -1,6 +1,7 @@
 """The daemon's composition root: builds every part and passes in what it needs."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from yaadwatch.daemon.follower import USER, Follower, Logs, Stream
 from yaadwatch.daemon.intake import Intake
 from yaadwatch.daemon.local_socket import LocalSocket
 from yaadwatch.daemon.process import Manager
-from yaadwatch.daemon.scheduler import Renewal, Runs, Scheduler
+from yaadwatch.daemon.scheduler import Renewal, Rest, Runs, Scheduler
 from yaadwatch.daemon.supervisor import Health, Service, attempt, error_in_words
 from yaadwatch.daemon.trees import HERE, Engine
 from yaadwatch.daemon.vector_filler import Filler, Looker
@@ -27,6 +28,7 @@ from yaadwatch.model.settings import LONG_REST, STORE_IDLE, Settings
 from yaadwatch.projects import verifying
 from yaadwatch.system import files, processes
 from yaadwatch.system.clock import Clock
+from yaadwatch.system.job_processes import JobProcesses
 from yaadwatch.system.settings_files import Installation
 from yaadwatch.text import privacy, words
 from yaadwatch.workspace import lookup
@@ -43,6 +45,8 @@ LATER: Final = (
 """What the first check and the end need, but neither an answer nor watching. It is imported before
 it is needed: once an upgrade has replaced our modules, the new ones would not fit.
 """
+
+JOBS: Final = "from yaadwatch.workspace.large_jobs import answer_jobs; answer_jobs()"
 
 
 class WriteSignal:
@@ -122,6 +126,7 @@ def build(
         mend = "yaadwatch restart, when you have read this"
         health.degraded("user store", notice, mend=mend)
     home = lookup.open_home(settings, user=user, clock=clock, on_commit=signal.send)
+    home.job_processes = JobProcesses(JOBS)
     stream = Stream(Logs(home))
     intake = Intake(
         Engine(home, signal.send),
@@ -133,7 +138,13 @@ def build(
     filler = Filler(home, health)
     looker = Looker(partial(_look_back, home), intake.anchors_changed)
     following = Follower(partial(follower.unread, home), partial(_react, intake, filler))
-    scheduler = _scheduler(home, intake, health)
+    rest = Rest(
+        user,
+        now=clock.now,
+        memory_mib=lambda: processes.own_rss_bytes() / 2**20,
+        clients=lambda: socket.connections,
+    )
+    scheduler = _scheduler(home, intake, health, rest)
     workers = Workers()
     dispatcher = Dispatcher(
         home,
@@ -155,7 +166,7 @@ def build(
     renewal = Renewal(
         replaced=Installation().was_replaced,
         holds_lock=holds_lock,
-        stale_store=partial(verifying.restart_reason, user),
+        other_reason=lambda: rest.reason or verifying.restart_reason(user),
         memory_mib=lambda: processes.own_rss_bytes(anonymous=True) / 2**20,
         limit_mib=settings.daemon.memory_mib,
         busy=lambda: dispatcher.busy,
@@ -246,7 +257,7 @@ def _look_back(home: Home, project: str) -> bool:
         processes.give_back()
 
 
-def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
+def _scheduler(home: Home, intake: Intake, health: Health, rest: Rest) -> Scheduler:
     async def run(module: str, verb: str, **options: Any) -> None:
         """Run a job in a thread; its module is imported when it is first due."""
         job = getattr(import_module(f"yaadwatch.{module}"), verb)
@@ -260,7 +271,8 @@ def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
 
     async def poll() -> None:
         await intake.poll()
-        await asyncio.to_thread(release_idle, home)
+        if await asyncio.to_thread(release_idle, home):
+            await asyncio.to_thread(rest.begin)
 
     return Scheduler(
         {
@@ -279,13 +291,19 @@ def _scheduler(home: Home, intake: Intake, health: Health) -> Scheduler:
     )
 
 
-def release_idle(home: Home) -> None:
-    """Close idle stores, drop caches after a long rest, and return free memory to the system."""
+def release_idle(home: Home) -> bool:
+    """Close idle stores and return free memory to the system; return whether a long rest begins.
+
+    Then caches are dropped, too.
+    """
     home.stores.rest(STORE_IDLE)
-    if home.stores.begins_long_rest(LONG_REST):
+    begins = home.stores.begins_long_rest(LONG_REST)
+    if begins:
         home.git.rest()
         words.clear_caches()
+        gc.collect()
     processes.give_back()
+    return begins
 
 
 def keeper(

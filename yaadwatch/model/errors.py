@@ -30,3 +30,13 @@ class YaadError(Exception):
         self.code = code
         self.message = message
         self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle all of it: another process may have met it."""
+        return _made, (type(self), self.code, self.message, self.hint)
+
+
+def _made(kind: type[YaadError], code: Code, message: str, hint: str) -> YaadError:
+    error = kind.__new__(kind, message)
+    YaadError.__init__(error, code, message, hint)
+    return error

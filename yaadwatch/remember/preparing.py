@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from bridges.instructing import is_strict
 from bridges.rules import Statement
@@ -32,8 +32,11 @@ from yaadwatch.text import privacy
 from yaadwatch.text.privacy import Masked
 from yaadwatch.text.quoting import as_name
 from yaadwatch.text.words import text_hash
-from yaadwatch.workspace import lookup
+from yaadwatch.workspace import large_jobs, lookup
 from yaadwatch.workspace.workspace import Home, Space
+
+DRAFTS_MAX: Final = 8
+"""Of more statements about a large repository another process finds what they rest on."""
 
 
 def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Ready]:
@@ -50,6 +53,8 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             the store has reached its budget), NOT_FOUND (a file or definition given by the caller
             is not there).
     """
+    if space is not None and len(drafts) >= DRAFTS_MAX and large_jobs.has_process(home, space):
+        return large_jobs.run(home, space, prepare, drafts)
     masked = [draft.cleaned or clean(draft.text) for draft in drafts]
     cleaned = [_cleaned(draft, m) for draft, m in zip(drafts, masked, strict=True)]
     scope, db = (USER, home.user) if space is None else (PROJECT, space.db)

@@ -21,7 +21,7 @@ from yaadwatch.model.anchors import Commit
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.settings import FILE_BYTES_MAX
 from yaadwatch.plain_files import open_plain
-from yaadwatch.repo.changes import REGULAR, Change
+from yaadwatch.repo.changes import REGULAR, Cache, Change
 from yaadwatch.repo.command import Git, GitRunner
 from yaadwatch.repo.layout import Layout
 
@@ -239,6 +239,8 @@ def read_loose(folder: str, id: str, bytes_max: int) -> Loose | None:
         os.close(descriptor)
 
 
+TREE_BYTES_KEPT: Final = 2 * 1024 * 1024
+"""Several commits are compared with one; 5,000 files have .4 MiB of trees."""
 ENTRIES_MAX: Final = 300_000
 """Of trees that hold one another over and over, a few kilobytes are any number of files."""
 OBJECT_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -275,6 +277,7 @@ class Objects:
         self._runner = runner
         self._folder = str(layout.common_dir / "objects")
         self._trees: dict[str, Entries] = {}
+        self._raw_trees: Cache[str, bytes] = Cache(TREE_BYTES_KEPT, lambda _, data: len(data))
         self._files: ObjectFiles | None = None
         self._opened = False
 
@@ -317,19 +320,22 @@ class Objects:
     def _differing(self, old: str, new: str) -> Iterator[Change] | None:
         """Return the files that differ between two commits, in any order; None: git has to look.
 
-        A renamed file counts as a deleted and an added file. Folders that are the same are not
-        looked into, and no other before it is its turn.
+        `old` may be '', which has no files. A renamed file counts as a deleted and an added file.
+        Folders that are the same are not looked into, and no other before it is its turn.
 
         Raises:
             YaadError: TOO_LARGE after 300,000 files and folders that differ.
         """
-        files = self._files_for(old)
-        if files is None or self._files_for(new) is None:
+        if not all(map(self.reads_here, filter(None, (old, new)))):
             return None
-        before, after = (files.read(one, COMMIT, OBJECT_BYTES_MAX) for one in (old, new))
+        before, after = (self._read(one, COMMIT) if one else b"" for one in (old, new))
         if before is None or after is None:
             return None
         return self._between(_tree_of(before), _tree_of(after))
+
+    def reads_here(self, id: str) -> bool:
+        """Return whether an object is read in this process; git takes a process for each."""
+        return self._files_for(id) is not None
 
     def _between(self, old: str, new: str) -> Iterator[Change]:
         """Yield the files that differ between two trees."""
@@ -413,12 +419,13 @@ class Objects:
         Raises:
             YaadError: UNAVAILABLE when it is not there.
         """
-        data = self._read(tree, TREE)
+        data = self._raw_trees.get(tree) or self._read(tree, TREE)
         if data is None:
             raise YaadError(
                 Code.UNAVAILABLE,
                 f"Tree {tree} is missing from {self._folder}; git did not fetch it, or lost it.",
             )
+        self._raw_trees.put(tree, data)
         return data
 
     def _look(self, id: str) -> int | None:

@@ -39,18 +39,25 @@ def _no_text() -> tuple[str, ...]:
 
 def words_in(words: Iterable[str], data: bytes) -> Iterator[str]:
     """Yield those of `words` that a file's bytes hold, with the result of `files_with`."""
-    if b"\0" in data[:8000]:  # where git looks for a zero to detect a binary file
+    if is_binary(data):
         return
     for word in words:
         if may_be_searched(word) and has_word(data, word.encode()):
             yield word
 
 
+def is_binary(data: bytes) -> bool:
+    """Return whether git takes a file for binary: it looks for a zero at its beginning."""
+    return b"\0" in data[:8000]
+
+
 def has_word(data: bytes, word: bytes) -> bool:
     """Return whether a text holds a whole word: no letter, digit or `_` is next to it."""
+    if word not in data:
+        return False
     only = re.escape(word)
     # A pattern that begins with plain bytes is found many times as fast.
-    return word in data and bool(re.search(only + rb"(?<!\w" + only + rb")(?!\w)", data))
+    return bool(re.search(only + rb"(?<!\w" + only + rb")(?!\w)", data))
 
 
 def files_with(

@@ -54,7 +54,9 @@ def expect_anchors(anchors: Iterable[Anchor], head: AtHead) -> None:
         if anchor.symbol:
             head.history.expect([last_part(anchor.symbol)])
         if anchor.commit and anchor.commit != head.head.commit:
-            head.window(anchor.commit).expect([anchor_state.word_of(anchor)])
+            word = anchor_state.word_of(anchor)
+            head.window(anchor.commit).expect([word])
+            head.history.expect([word] if word else [])
 
 
 def assess(

@@ -1,6 +1,6 @@
 """Cache the git queries of one job; a kind of query that timed out is not run again."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Sized
 from functools import partial
 from typing import TypeVar, cast
 
@@ -8,9 +8,16 @@ from yaadwatch.anchors.tree import Tree
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.repo.changes import Change, Departure
 from yaadwatch.repo.repository import Repository
-from yaadwatch.repo.words import WORDS_PER_SCAN, may_be_text, words_in
+from yaadwatch.repo.words import (
+    WORDS_PER_SCAN,
+    is_binary,
+    may_be_searched,
+    may_be_text,
+    words_in,
+)
 from yaadwatch.staleness import successors
 from yaadwatch.staleness.successors import Departed
+from yaadwatch.staleness.uses import Likely, parts_of
 
 _ONCE = (
     *("blob_at", "has_blob", "has_commit", "has_folder", "is_submodule", "commit", "paths_at"),
@@ -22,17 +29,65 @@ _ONCE = (
 """Queries that are answered from the cache when they are repeated."""
 _LISTS = ("differing", "differing_little", "file_changes", "window_changes", "paths_at", "tree_at")
 """Queries whose answers grow with the tree: of these only `LISTED_MAX` rows are cached."""
-LISTED_MAX = 20_000
-"""Some 8 MiB. A memory asks about one or two commits, and memories of one commit follow each
-other."""
+LISTED_MAX = 60_000
+"""Some 24 MiB, in a process that ends where the repository is large. With a third of it, lists were
+dropped and made again: a third more git commands."""
 _LISTS_MIN = 4
 """So many answers are cached however long they are."""
-_READ_COST = 2
-"""Reading a changed file costs as much as searching so many files of a tree."""
+_READ_COST, _READ_COST_OF_GIT = 3, 100
+"""Reading a file for all words of a job costs as much as one search of so many files; a process of
+git takes longer.
+"""
 _STOPS_MAX = 8
 """Places that a file is followed to, before the newest commits."""
 
 R = TypeVar("R")
+
+
+class _WordsOfTexts:
+    """Finds which of the words of a job texts hold; reads each text once for all of them.
+
+    Args:
+        read: returns the bytes of a blob; None when it is missing or too large.
+    """
+
+    def __init__(self, read: Callable[[str], bytes | None]) -> None:
+        self._read = read
+        self._expected: frozenset[str] = frozenset()
+        self._plain: dict[bytes, str] = {}
+        self._others: Sequence[str] = ()
+        self._likely = Likely(())
+        self._found: dict[str, Sequence[str] | None] = {}
+
+    def unread(self, blobs: Iterable[str], words: Iterable[str]) -> int:
+        """Return how many of the blobs would be read to find `words`."""
+        known = self._found if self._expected.issuperset(words) else {}
+        return sum(blob not in known for blob in set(blobs))
+
+    def expect(self, words: Collection[str], others: Iterable[str]) -> None:
+        """Look for `words` from now on, and `others` if texts have to be read again for that."""
+        if not self._expected.issuperset(words):
+            self._expected = frozenset((*words, *others))
+            every = filter(may_be_searched, self._expected)
+            plain = {word: parts_of(word.encode()) == [word.encode()] for word in every}
+            self._plain = {word.encode(): word for word, is_plain in plain.items() if is_plain}
+            self._others = [word for word, is_plain in plain.items() if not is_plain]
+            self._likely = Likely([word.encode() for word in self._others])
+            self._found = {}
+
+    def of(self, blob: str) -> Sequence[str] | None:
+        """Return the expected words that a text holds; None when it cannot be read."""
+        if blob not in self._found:
+            data = self._read(blob)
+            self._found[blob] = None if data is None else self._words_of(data)
+        return self._found[blob]
+
+    def _words_of(self, data: bytes) -> Sequence[str]:
+        if is_binary(data):
+            return ()
+        plain = self._plain.keys() & parts_of(data)
+        others = (self._others[at] for at in self._likely.among(data))
+        return (*(self._plain[part] for part in plain), *words_in(others, data))
 
 
 class History(Repository):
@@ -52,6 +107,7 @@ class History(Repository):
         self._expected: dict[str, None] = {}
         self._searched: dict[str, None] = {}
         self._places: dict[tuple[str | None, str], Sequence[str]] = {}
+        self._texts = _WordsOfTexts(self.read_blob)
         for name in _ONCE:
             setattr(self, name, partial(self.once, name, getattr(repository, name)))
 
@@ -251,6 +307,8 @@ class History(Repository):
         wanted = self._unknown(words, at)
         if wanted and at is not None and not self._derive(wanted, at):
             wanted = self._unknown((*wanted, *self._expected), at)
+            if self.is_whole:
+                self._carry(dict.fromkeys(wanted, ()), "", at)
         if self._unknown(wanted, at):
             self._search(wanted, at)
         return {word: self._places[at, word] for word in words}
@@ -311,16 +369,39 @@ class History(Repository):
             is_whole = not any(("holding", near, word) in self._failed for word in words)
             if near == at or len(known) < len(words) or not is_whole:
                 continue
-            changes = self.differing_little(
-                near, at, self.once("count_at", self._count_at, near) // _READ_COST
-            )
-            carried = self._carried(known, changes) if changes is not None else None
-            found = self.texts_only(carried, at=at) if carried is not None else None
-            if found is not None:
-                self._keep_places(found, at)
-                self.remember(found, at=at)
+            if self._carry(known, near, at):
                 return True
         return False
+
+    def _carry(self, known: Mapping[str, Sequence[str]], near: str, at: str) -> bool:
+        """Find where words stand at a commit by reading what differs from another one.
+
+        False where a search costs less, or what differs cannot be read.
+
+        Args:
+            known: where the words stand at `near`.
+            near: a commit; '' for no files at all.
+            at: the commit.
+        """
+        searches = -(-len(known) // WORDS_PER_SCAN)
+        count = self.once("count_at", self._count_at, near or at)
+        is_cheap = self.reads_here(at)
+        most = searches * count // (_READ_COST if is_cheap else _READ_COST_OF_GIT)
+        if not near and (not is_cheap or most < count):
+            return False
+        changes = self.differing_little(near, at, count)
+        if changes is None:
+            return False
+        blobs = [one.new_blob for one in changes if one.new and may_be_text(one.new)]
+        if self._texts.unread(blobs, known) > most:
+            return False
+        self._texts.expect(known.keys(), self._expected)
+        carried = self._carried(known, changes)
+        found = self.texts_only(carried, at=at) if carried is not None else None
+        if found is not None:
+            self._keep_places(found, at)
+            self.remember(found, at=at)
+        return found is not None
 
     def _carried(
         self, known: Mapping[str, Sequence[str]], changes: Sequence[Change]
@@ -331,9 +412,10 @@ class History(Repository):
         for change in changes:
             if change.new is None or not change.new_blob or not may_be_text(change.new):
                 continue
-            data = self.read_blob(change.new_blob)
-            if data is None and self.has_blob(change.new_blob):
+            words = self._texts.of(change.new_blob)
+            if words is None and self.has_blob(change.new_blob):
                 return None
-            for word in words_in(known, data or b""):
-                places[word].append(change.new)
+            for word in words or ():
+                if word in places:
+                    places[word].append(change.new)
         return {word: sorted(paths) for word, paths in places.items()}

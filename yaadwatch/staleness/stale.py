@@ -36,13 +36,17 @@ from yaadwatch.staleness.worktree import WorkTree, look_at
 from yaadwatch.system import files
 from yaadwatch.system.clock import Patience
 from yaadwatch.text import privacy
-from yaadwatch.workspace import agent_files
+from yaadwatch.workspace import agent_files, large_jobs
 from yaadwatch.workspace.lookup import Shelf
 from yaadwatch.workspace.stores import answers, is_of
 from yaadwatch.workspace.workspace import Call, Home, Space
 
 PRESENT = "stands"
 """The signature of a folder that exists; no file has it."""
+JUDGED_MAX = 64
+"""More memories of a large repository are judged in another process; so are any when HEAD moved, or
+all files are looked at.
+"""
 TRIES_MAX = 3
 """Attempts of a check that starts over because HEAD moved; the next hint starts another."""
 
@@ -197,9 +201,6 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     tree, head = look_at(space, known.values(), home.clock.now_ns())
     is_same_head = (head.head.commit, head.head.branch) == (row.head, row.branch)
     full = paths is None or not is_same_head
-    head_was = head.head.commit
-    if flagged and not is_same_head:
-        head_was = _grown_from(row.head, head)
     changed = _changed(space, None if full else paths, known, tree.now_ns)
     resting = db.read(anchors.folders)
     folders = _folders(resting, changed, tree)
@@ -208,6 +209,10 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     if is_same_head:
         changed -= {path for path, now in folders.items() if now and known.get(path) == now}
     affected |= {node for _, node in db.read(anchors.nodes_resting_on, changed)}
+    is_wide = full and (affected or flagged or (known and not is_same_head))
+    if large_jobs.has_process(home, space) and (is_wide or _is_much(db, affected, head)):
+        return large_jobs.run(home, space, _gather, paths)
+    head_was = head.head.commit if is_same_head else _grown_from(row.head if flagged else "", head)
     if row.head and not is_same_head:
         affected |= _stirred(db.read(anchors.named_elsewhere), row.head, head)
     affected |= flagged.keys() & hidden
@@ -273,6 +278,15 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
         held=frozenset(held),
         seen=tuple(one for path, one in tree.seen.items() if one != known.get(path)),
     )
+
+
+def _is_much(db: Database, affected: Collection[str], head: AtHead) -> bool:
+    """Return whether memories are many, or rest on several commits, with each of which HEAD is
+    compared.
+    """
+    own = () if len(affected) > JUDGED_MAX else db.read(anchors.of_nodes, affected).values()
+    commits = {anchor.commit for anchors in own for anchor in anchors} - {"", head.head.commit}
+    return len(affected) > JUDGED_MAX or len(commits) > 1
 
 
 def _commits(own: Iterable[Anchor]) -> list[str]:

@@ -50,7 +50,7 @@ class Tally:
     def __init__(self, words: Iterable[str]) -> None:
         self._words = [(word, word.encode(), _whole(word)) for word in dict.fromkeys(words)]
         self._counted = {word: Uses() for word, _, _ in self._words}
-        self._likely = _Likely([plain for _, plain, _ in self._words])
+        self._likely = Likely([plain for _, plain, _ in self._words])
 
     def may_count(self, old: bytes) -> bool:
         """Return whether a file with content `old` may lose a word; False: it cannot."""
@@ -109,7 +109,7 @@ class ChangedCounts:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = [(word, word.encode()) for word in dict.fromkeys(words)]
-        self._likely = _Likely([plain for _, plain in self._words])
+        self._likely = Likely([plain for _, plain in self._words])
 
     def by(self, old: bytes, new: bytes) -> set[str]:
         """Return the words whose count differs between `old` and `new`."""
@@ -126,7 +126,12 @@ def _whole(word: str) -> re.Pattern[bytes]:
     return re.compile(plain + rb"(?<!" + before + plain + rb")(?!\w)")
 
 
-class _Likely:
+def parts_of(text: bytes) -> list[bytes]:
+    """Return the words of a text that are letters, digits and `_` of ASCII only, with repeats."""
+    return text.translate(_APART).split()
+
+
+class Likely:
     """Finds which of many words a text may hold as whole words, in one pass for all of them.
 
     A text that holds a word holds each part of it between two non-word characters as a word of its
@@ -139,6 +144,7 @@ class _Likely:
         self._all = range(len(words))
         self._always = [at for at, own in enumerate(parts) if not own]
         self._by_part: dict[bytes, list[int]] = {}
+        self._last: tuple[bytes, Sequence[int]] = b"", self._always
         for at, own in enumerate(parts):
             if own:
                 rarest = min(own, key=lambda part: (having[part], -len(part)))
@@ -148,8 +154,11 @@ class _Likely:
         """Return the indices of the words that a text may hold."""
         if len(self._all) <= _FEW:
             return self._all
-        parts = self._by_part.keys() & text.translate(_APART).split()
-        return [*self._always, *(at for part in parts for at in self._by_part[part])]
+        if text is not self._last[0]:  # a file is asked about twice in a row
+            parts = self._by_part.keys() & parts_of(text)
+            found = [*self._always, *(at for part in parts for at in self._by_part[part])]
+            self._last = text, found
+        return self._last[1]
 
 
 class _Lines:

@@ -28,7 +28,7 @@ from yaadwatch.staleness.anchor_search import Source
 from yaadwatch.staleness.worktree import look_at
 from yaadwatch.text import privacy
 from yaadwatch.text.words import text_hash
-from yaadwatch.workspace import agent_files
+from yaadwatch.workspace import agent_files, large_jobs
 from yaadwatch.workspace.agent_files import Formats, parsed
 from yaadwatch.workspace.stores import answers
 from yaadwatch.workspace.workspace import Home, Space
@@ -221,7 +221,36 @@ def _compare_batch(home: Home, space: Space) -> None:
         return  # another thread was faster
     read_at = next(iter(pending))
     ids = pending[read_at][:STATEMENTS_MAX]
+    found, cut, failed = large_jobs.run(home, space, _compare, read_at, ids)
+    for error in failed.values():
+        if home.git.closed or not home.git.is_there() or not space.root.is_dir():
+            raise error  # git could not run, so nothing is settled
+    if found:
+        space.db.write(_store_anchors, home, found)
+        stale.check_space(home, space, None)
+    why = privacy.mask(next(iter(failed.values())).message).text if failed else ""
+    if failed:
+        fields = {"project": space.project.id, "memories": len(failed), "error": why}
+        _log.warning("lookback.not_told", extra=fields)
+
+    def settle(conn: Connection) -> None:
+        lookback = anchors.lookback_of(conn, worktree)
+        lookback.settle(set(ids), failed=list(failed), cut=set(cut) - failed.keys())
+        lookback.why = why or lookback.why
+        anchors.put_lookback(conn, worktree, lookback)
+
+    space.db.write(settle)
+
+
+def _compare(
+    home: Home, space: Space, read_at: str, ids: Sequence[str]
+) -> tuple[dict[str, _Compared], list[str], dict[str, YaadError]]:
+    """Return what memories that were read at a commit rested on when they got their words.
+
+    With the ids of those that may be older than the history, and why git failed for others.
+    """
     wanted = space.db.read(anchors.untouched, ids)
+    worktree = space.worktree.id
     said = space.db.read(_hashes_by_path, wanted, worktree)
     # Looked up in the commit in which they were read: another one may be checked out by now.
     formats = agent_files.known_formats(home)
@@ -241,25 +270,7 @@ def _compare_batch(home: Home, space: Space) -> None:
             cut.append(node.id)
         if since.commits[known] != read_at:
             by_commit.setdefault(since.commits[known], []).append(node)
-    found = _as_written(home, space, read_at, by_commit, failed)
-    for error in failed.values():
-        if home.git.closed or not home.git.is_there() or not space.root.is_dir():
-            raise error  # git could not run, so nothing is settled
-    if found:
-        space.db.write(_store_anchors, home, found)
-        stale.check_space(home, space, None)
-    why = privacy.mask(next(iter(failed.values())).message).text if failed else ""
-    if failed:
-        fields = {"project": space.project.id, "memories": len(failed), "error": why}
-        _log.warning("lookback.not_told", extra=fields)
-
-    def settle(conn: Connection) -> None:
-        lookback = anchors.lookback_of(conn, worktree)
-        lookback.settle(set(ids), failed=list(failed), cut=set(cut) - failed.keys())
-        lookback.why = why or lookback.why
-        anchors.put_lookback(conn, worktree, lookback)
-
-    space.db.write(settle)
+    return _as_written(home, space, read_at, by_commit, failed), cut, failed
 
 
 def _hashes_by_path(
@@ -303,7 +314,7 @@ def _as_written(
             own = resting.get(node.id, [])
             after = uncommitted.and_since(before, own, *when_read)
             found[node.id] = _Compared(node, own, [replace(one, node=node.id) for one in after])
-            home.compared[space.project.id, space.worktree.id] += 1
+            home.count_compared((space.project.id, space.worktree.id))
     except YaadError as error:
         if len(by_commit) == 1:
             failed |= {node.id: error for node in some}

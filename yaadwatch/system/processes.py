@@ -41,6 +41,21 @@ def rss_bytes(pid: int | None = None) -> int:
         return 0
 
 
+def allocate_from_one_heap() -> None:
+    """Have the C library keep one heap for all threads, and large blocks out of it, if it can.
+
+    With a heap for each thread, 20 projects at rest took 57 MiB instead of 45. By itself the
+    library puts blocks of up to 32 MiB into the heap once one was freed: then what git printed
+    leaves holes between what stays.
+    """
+    import ctypes
+
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None and sys.platform == "linux":
+        mallopt(-8, 1)  # M_ARENA_MAX, in malloc.h
+        mallopt(-3, 256 * 1024)  # M_MMAP_THRESHOLD
+
+
 def give_back() -> bool:
     """Return free memory of this process to the system; False if the C library cannot.
 

@@ -30,6 +30,7 @@ from yaadwatch.repo.repository import Repository
 from yaadwatch.system.clock import Clock
 from yaadwatch.system.config import Loaded, ProjectSettings
 from yaadwatch.system.embedding_process import Workers
+from yaadwatch.system.job_processes import JobProcesses
 from yaadwatch.system.safe_write import StaleHandles
 from yaadwatch.text import privacy
 from yaadwatch.text import words as text_words
@@ -175,8 +176,13 @@ class Home:
         self.naming = threading.Lock()  # one naming of a skill at a time
         self.compared: Counter[tuple[str, int]] = Counter()
         """Memories per work tree that the lookback has compared and not stored yet."""
+        self.count_compared: Callable[[tuple[str, int]], object] = self._count_compared
+        self.job_processes: JobProcesses | None = None  # see `large_jobs`
         self.unmerged_here: dict[tuple[str, int], tuple[object, frozenset[str]]] = {}
         """Per work tree the unmerged commits last returned by git, and the question."""
+
+    def _count_compared(self, worktree: tuple[str, int]) -> None:
+        self.compared[worktree] += 1
 
     def settings_of(self, store: Path) -> Settings:
         """Return the settings of a store: its project's over the person's."""
@@ -218,6 +224,8 @@ class Home:
     def close(self) -> None:
         """End git and the workers, and close every store and file."""
         self.git.close()
+        if self.job_processes is not None:
+            self.job_processes.close()
         self.vectors.close()
         self.formers.close()
         self.stores.close()

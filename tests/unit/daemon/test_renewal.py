@@ -1,13 +1,15 @@
 """When the daemon makes room for a new process, and that it waits for a quiet time."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from yaadwatch.daemon import scheduler
 from yaadwatch.daemon.main import LOCK_IS_HELD
-from yaadwatch.daemon.scheduler import AGAIN, DISPLACED, Renewal
+from yaadwatch.daemon.scheduler import AGAIN, DISPLACED, Renewal, Rest
 from yaadwatch.daemon.supervisor import Fatal, Health
+from yaadwatch.db.database import Database
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.system.processes import own_rss_bytes
 
@@ -44,7 +46,7 @@ def run(
         return lambda: (left.pop(0) if len(left) > 1 else left[0]) if left else otherwise
 
     looking = Renewal(
-        stale_store=row(stale, ""),
+        other_reason=row(stale, ""),
         replaced=row(replaced, False),
         holds_lock=holds_lock if callable(holds_lock) else row(holds_lock, True),
         memory_mib=lambda: memory_mib,
@@ -127,3 +129,26 @@ def test_too_much_memory_is_a_reason_once_it_is_ten_minutes_old():
 
 def test_pages_of_files_are_no_memory_of_its_own():
     assert 0 < own_rss_bytes(anonymous=True) <= own_rss_bytes()
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Database.open(tmp_path / "yaad.db", role="user", create=True)
+    yield store
+    store.close()
+
+
+def test_a_daemon_that_rests_with_much_memory_begins_again_once_an_hour(store):
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def reason(minutes, *, memory_mib=90.0, clients=0):
+        now = at + timedelta(minutes=minutes)
+        rest = Rest(store, now=lambda: now, memory_mib=lambda: memory_mib, clients=lambda: clients)
+        rest.begin()
+        return rest.reason
+
+    assert reason(0, memory_mib=56.0) == reason(0, clients=1) == ""
+    assert reason(0) == "it rests with 90 MiB, of which a new one needs a part"
+    assert reason(59) == ""
+    assert reason(60) != ""
+    assert reason(-600) != "", "the clock was wrong before"
