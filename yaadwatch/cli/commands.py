@@ -118,6 +118,7 @@ def prints(
     operation: str = "",
     ask: "Ask | None" = None,
     each: bool = False,
+    further: "Callable[[Namespace, Client], list[str]]" = lambda _, __: [],
     status: "Callable[[Answer], int]" = lambda _: 0,
     options: "Sequence[Option]" = (),
     **defaults: "Any",
@@ -131,12 +132,14 @@ def prints(
         operation: what the daemon is asked for, by default `name`, with the options of `takes`.
         ask: returns the answer instead; None when nothing is to be printed.
         each: whether it is asked once for each `id`; a failure does not stop the rest.
+        further: returns ids that other options stand for.
         status: returns the exit status for an answer.
     """
 
     def declare(show: "Show") -> "Show":
         def run(args: Namespace, client: "Client", terminal: "Terminal") -> int:
             if each:
+                args.id = [*args.id, *further(args, client)]
                 return _for_each(args, lambda one: run_one(one, client, terminal))
             return run_one(args, client, terminal)
 
@@ -181,9 +184,16 @@ def _for_each(args: Namespace, run: "Callable[[Namespace], int]") -> int:
     """Run once for each named memory.
 
     Raises:
-        YaadError: what failed, and with which; the code is that of the first.
+        YaadError: what failed, and with which; the code is that of the first; BAD_REQUEST when
+            none is named.
     """
     ids = dict.fromkeys(args.id)
+    if not ids:
+        raise YaadError(
+            Code.BAD_REQUEST,
+            "No memory is named. Nothing was changed.",
+            hint=f"Which: yaadwatch {args.command} ID",
+        )
     failed: dict[str, YaadError] = {}
     for one in ids:
         try:

@@ -15,6 +15,7 @@ from yaadwatch.api.messages.memories import (
 )
 from yaadwatch.cli.commands import given_fields, option, prints
 from yaadwatch.cli.memories import print_conflicts
+from yaadwatch.cli.stale import cause
 from yaadwatch.cli.terminal import (
     Terminal,
     count,
@@ -147,6 +148,7 @@ def reanchor(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
 
     examples:
       yaadwatch reanchor 5c01f2e4                  follow a renamed file
+      yaadwatch reanchor --cause 5711189c66        all that one commit moved
       yaadwatch reanchor --all --dry-run           what would change, for all
       yaadwatch reanchor 5c01f2e4 --accept-change  true of the new code
     """
@@ -206,7 +208,39 @@ def _confirm(args: Namespace, client: "Client", terminal: Terminal) -> "Answer":
     return client.call("confirm", id=args.id, anyway=True)
 
 
-@prints("confirm", Confirm, ask=_confirm, each=True)
+def _of_cause(args: Namespace, client: "Client") -> list[str]:
+    """Return the ids of the memories whose flags have the named commit as their newest cause.
+
+    Raises:
+        YaadError: not_found, when there is none.
+    """
+    if args.cause is None:
+        return []
+    flagged = client.call("stale", check=False)["stale"]
+    found = [short(one["id"]) for one in flagged if cause(one).startswith(args.cause.lower())]
+    if found and args.cause:
+        return found
+    raise YaadError(
+        Code.NOT_FOUND,
+        f"No flag has commit {args.cause} as its newest cause; nothing was changed.",
+        hint="Flags with their commits: yaadwatch stale",
+    )
+
+
+@prints(
+    "confirm",
+    Confirm,
+    ask=_confirm,
+    each=True,
+    further=_of_cause,
+    options=[
+        option(
+            "--cause",
+            metavar="COMMIT",
+            help="every memory whose flag has this commit as its newest cause",
+        )
+    ],
+)
 def confirm(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     """Say that memories are still true; their flags are cleared.
 

@@ -5,9 +5,11 @@ from argparse import Namespace
 from yaadwatch.api.messages.memories import Stale
 from yaadwatch.cli.commands import given_fields, option, prints
 from yaadwatch.cli.terminal import Terminal, count, memory_words, print_hidden, short, styled
+from yaadwatch.model.limits import TOGETHER_MIN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from yaadwatch.cli.commands import Answer
@@ -45,8 +47,8 @@ def stale(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
     """List the memories that may no longer be true.
 
     Each one comes with the reason, the commits behind it (or "uncommitted"), and
-    the commands that settle it: confirm, edit, reanchor or forget. When the change
-    is reverted, the flag clears by itself.
+    the commands that settle it: confirm, edit, reanchor or forget. Those of one
+    commit come together. When the change is reverted, the flag clears by itself.
 
     examples:
       yaadwatch stale               check what changed, then list what is flagged
@@ -57,9 +59,14 @@ def stale(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
             f"Checked {count(checked['checked'], 'memory')}:"
             f" {count(checked['raised'], 'new flag')}, {checked['cleared']} cleared."
         )
-    for flag in answer["stale"]:
-        _print_flag(flag, terminal)
-        terminal.gap()
+    for flags in _by_cause(answer["stale"]):
+        if len(flags) < TOGETHER_MIN:
+            for flag in flags:
+                _print_flag(flag, terminal)
+                terminal.gap()
+        else:
+            _print_together(flags, terminal)
+            terminal.gap()
     if unknown := answer["unknown"]:
         terminal.line(styled("Could not be judged", "bold"))
         terminal.table([(short(one["id"]), f"{one['text']} ({one['reason']})") for one in unknown])
@@ -101,6 +108,41 @@ def print_shallow(answer: "Answer", terminal: Terminal, *, indent: int = 0) -> N
     else:
         return
     terminal.line(f"{what}; what became false before is not known.", indent=indent)
+
+
+def cause(flag: "Row") -> str:
+    """Return the id of the newest commit behind a flag; '' for none, and for an inherited flag."""
+    commit = flag["evidence"][-1].get("commit") if flag["evidence"] else None
+    return str(commit["id"]) if commit and not flag.get("via") else ""
+
+
+def _by_cause(flags: "Sequence[Row]") -> "list[list[Row]]":
+    """Return the flags in their order, those of the same newest commit together."""
+    found: dict[str, list[Row]] = {}
+    for flag in flags:
+        alone = flag.get("superseded_by") or not cause(flag)
+        found.setdefault(str(flag["id"]) if alone else cause(flag), []).append(flag)
+    return list(found.values())
+
+
+def _print_together(flags: "Sequence[Row]", terminal: Terminal) -> None:
+    """Print the flags of one commit, and the commands that settle them all."""
+    commit = flags[0]["evidence"][-1]["commit"]
+    terminal.line(*_commit(commit), f": {count(len(flags), 'memory')}")
+    accepted = 0
+    for flag in flags:
+        terminal.line("  ", *headline(flag), hang=12)
+        terminal.line(reason(flag), indent=6)
+        places = flag.get("said_in") or []
+        also = (flag.get("suggestion") or {}).get("also_changed")
+        proposed = _print_suggestion(flag, terminal, indent=6)
+        accepted += proposed and not (places and also)
+    newest = str(commit["id"])[:10]
+    if accepted:
+        which = "all" if accepted == len(flags) else f"the {accepted} that propose something"
+        terminal.line(f"accept {which}: yaadwatch reanchor --cause {newest}", indent=2)
+    terminal.line(f"all still true: yaadwatch confirm --cause {newest}", indent=2)
+    terminal.line("only one: yaadwatch reanchor, edit, confirm or forget, with its ID", indent=2)
 
 
 def headline(flag: "Row") -> tuple[str, ...]:
@@ -151,7 +193,7 @@ def _print_flag(flag: "Row", terminal: Terminal) -> None:
     terminal.line(f"still true: yaadwatch confirm {identity}    if not: {delete}", indent=4)
 
 
-def _print_suggestion(flag: "Row", terminal: Terminal) -> bool:
+def _print_suggestion(flag: "Row", terminal: Terminal, *, indent: int = 4) -> bool:
     """Print what would be true, and where a person says it; return whether it can be accepted.
 
     People edit their own files: only the anchors of a statement there can be moved for them.
@@ -159,14 +201,14 @@ def _print_suggestion(flag: "Row", terminal: Terminal) -> bool:
     suggestion, where = flag.get("suggestion") or {}, _where(flag.get("said_in") or [])
     path, text = suggestion.get("path"), suggestion.get("text")
     if path:
-        terminal.line("now at: ", styled(now_at(suggestion), "green"), indent=4)
+        terminal.line("now at: ", styled(now_at(suggestion), "green"), indent=indent)
     if text:
         done = f"write {where}: " if where else "would be true: "
-        terminal.line(done, styled(str(text), "green"), indent=4)
+        terminal.line(done, styled(str(text), "green"), indent=indent)
     if suggestion.get("places"):
-        terminal.line("now in: ", styled(", ".join(suggestion["places"]), "green"), indent=4)
+        terminal.line("now in: ", styled(", ".join(suggestion["places"]), "green"), indent=indent)
     if where and not text:
-        terminal.line(f"correct it {where}", indent=4)
+        terminal.line(f"correct it {where}", indent=indent)
     return not where if text else bool(path)
 
 

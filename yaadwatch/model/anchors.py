@@ -231,3 +231,9 @@ class Flag:
     evidence: tuple[Evidence, ...]
     suggestion: Suggestion | None = None
     via: tuple[str, ...] = ()
+
+    @property
+    def cause(self) -> str:
+        """Return the id of the newest commit behind it; '' when that is not a commit."""
+        commit = self.evidence[-1].commit if self.evidence else None
+        return commit.id if commit is not None else ""

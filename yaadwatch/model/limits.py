@@ -50,6 +50,9 @@ STATES = (OPEN, DOING, DONE, DROPPED)
 UNFINISHED = (OPEN, DOING)
 """The states in which a task is listed when work begins."""
 
+TOGETHER_MIN = 3
+"""So many flags of one commit are shown together."""
+
 NORMAL = "normal"
 PRIORITIES = ("urgent", "high", NORMAL, "low")
 """What comes first, first."""

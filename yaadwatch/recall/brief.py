@@ -7,10 +7,13 @@ under Rules without quotes; words of files, commits, agents and imports are quot
 their source and time.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from yaadwatch.model.anchors import Verdict
+from yaadwatch.model.limits import TOGETHER_MIN
 from yaadwatch.model.projects import Authority
 from yaadwatch.text.quoting import as_item, as_line, as_name, author, day, places_in_words, quoted
 from yaadwatch.text.words import cached_short, estimate_tokens
@@ -199,7 +202,7 @@ def compose(
     ]
     left = whole.less(_cost(begin))
     body: list[str] = []
-    section_ids: list[list[str]] = []
+    counts: list[int] = []
     shown: dict[str, int] = {}
     for place, section in enumerate(sections):
         kept = _NOTHING
@@ -212,12 +215,12 @@ def compose(
             break  # no rule without the warning that belongs to it
         left = left.less(_cost(lines))
         body += lines
-        section_ids.append([item.id for item in items])
+        counts.append(_all(items))
         shown |= {item.id: _cost(item.lines).tokens for item in items if item.id}
     is_all = is_note_urgent and not any(section.items for section in sections)
     if not body and not (is_all and left.holds(_NOTHING)):
         return Brief(text="", flagged=0, rules=0, tasks=0, used=0, left=tokens_max)
-    counts = [len(ids) for ids in section_ids] + [0] * (len(sections) - len(section_ids))
+    counts += [0] * (len(sections) - len(counts))
     return Brief(
         text="\n".join(begin + body),
         flagged=counts[0],
@@ -269,12 +272,14 @@ _NOTHING = _Cost(tokens=0, chars=0)
 class _Item:
     """The lines of one thing.
 
-    `under`: a line shown once before consecutive items that share it.
+    `under`: a line shown once before consecutive items that share it; `others`: how many more
+    things the lines are about.
     """
 
     id: str
     lines: list[str]
     under: str = ""
+    others: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +304,7 @@ class _Section:
             return [], []
         if room.holds(self.cost()):
             return self._whole(), self.items
-        left = room.less(_cost([*self.heading, self._more(len(self.items))]))
+        left = room.less(_cost([*self.heading, self._more(_all(self.items))]))
         lines: list[str] = []
         fitted: list[_Item] = []
         for item in self.items:
@@ -310,8 +315,8 @@ class _Section:
                 left = left.less(price)
                 fitted.append(item)
         if left.holds(_NOTHING):
-            return [*self.heading, *lines, self._more(len(self.items) - len(fitted))], fitted
-        short = [f"- {len(self.items)} {self.urgent}: {self.rest}"] if self.urgent else []
+            return [*self.heading, *lines, self._more(_all(self.items) - _all(fitted))], fitted
+        short = [f"- {_all(self.items)} {self.urgent}: {self.rest}"] if self.urgent else []
         return (short, []) if room.holds(_cost(short)) else ([], [])
 
     def _whole(self) -> list[str]:
@@ -322,6 +327,11 @@ class _Section:
 
     def _more(self, count: int) -> str:
         return f"- and {count} more: {self.rest}"
+
+
+def _all(items: Sequence[_Item]) -> int:
+    """Return how many things the items are about."""
+    return sum(1 + item.others for item in items)
 
 
 def _after(before: Sequence[_Item], item: _Item) -> list[str]:
@@ -347,17 +357,38 @@ def _by_commit(flagged: Sequence[FlaggedMemory]) -> list[_Item]:
         made = tuple(dict.fromkeys(each.commit for each in _newest(one)))
         commits.setdefault(made if made and all(made) else (one.id,), []).append(one)
     items = []
-    for made, own in commits.items():
+    for made, every in commits.items():
+        under = as_line(f"- Since {' and '.join(made)}:")
+        moved = [one for one in every if _only_moved(one)]
+        moved = moved if len(moved) >= TOGETHER_MIN else []
+        if moved:
+            line = _together(moved, under, made[-1])
+            items.append(_Item(moved[0].id, [line], others=len(moved) - 1))
+        own = [one for one in every if one not in moved]
         if len(own) == 1:
             items.append(_Item(own[0].id, _alone(own[0])))
             continue
-        under = as_line(f"- Since {' and '.join(made)}:")
         for one in own:
             done = "; ".join(dict.fromkeys(as_line(each.summary) for each in _newest(one)))
             items.append(
                 _Item(one.id, [f"  - {_flagged_item(one)}: {done}", *_instead(one)], under)
             )
     return items
+
+
+def _only_moved(memory: FlaggedMemory) -> bool:
+    """Return whether nothing but its place changed, so that the new text can be accepted unseen."""
+    is_ours = not memory.said_in and not memory.newer and not memory.now_at
+    return memory.verdict == Verdict.MOVED and is_ours and bool(memory.instead)
+
+
+def _together(memories: Sequence[FlaggedMemory], under: str, commit: str) -> str:
+    """Return the one line about memories that one commit moved."""
+    moves = Counter(as_line(_newest(one)[-1].summary) for one in memories)
+    (example, _), *more = moves.most_common()
+    alike = f", and {len(more)} alike" if more else ""
+    accept = f"yaadwatch reanchor --cause {commit.partition(',')[0]}"
+    return f"{under} {len(memories)} memories moved ({example}{alike}). Accept all: {accept}"
 
 
 def _alone(memory: FlaggedMemory) -> list[str]:

@@ -141,16 +141,18 @@ def reanchor(home: Home, call: Call, ask: Reanchor) -> dict[str, object]:
     Where more than the place changed, that stays flagged. The answer is Reanchored.
 
     Raises:
-        YaadError: BAD_REQUEST unless one of `id` and `all` is given; NOT_FOUND, BAD_REQUEST,
-            CONFLICT when `id` does not name exactly one; REFUSED when it is archived, its flag
+        YaadError: BAD_REQUEST unless one of `id`, `cause` and `all` is given; NOT_FOUND,
+            BAD_REQUEST, CONFLICT when `id` does not name exactly one; NOT_FOUND when no flag has
+            that cause; REFUSED when it is archived, its flag
             proposes nothing, or a person's own file says it; CONFLICT as for `update`, and when
             something else is proposed than when it was last checked.
     """
-    if (ask.id is None) != ask.all:
+    if [ask.id is not None, ask.cause is not None, ask.all].count(True) != 1:
         raise YaadError(
             Code.BAD_REQUEST,
-            "Either one memory or all of them can be reanchored; nothing was changed.",
-            hint="One: yaadwatch reanchor ID. All that have moved: yaadwatch reanchor --all",
+            "One memory, those of one commit, or all can be reanchored; nothing was changed.",
+            hint="One: yaadwatch reanchor ID. All of a commit: yaadwatch reanchor --cause COMMIT. "
+            "All that have moved: yaadwatch reanchor --all",
         )
     with home.space(call) as space:
         wanted = None if ask.id is None else find_node(space.db, ask.id)
@@ -168,6 +170,8 @@ def reanchor(home: Home, call: Call, ask: Reanchor) -> dict[str, object]:
             proposed = _proposed(wanted, flag, places_in_words(places), before.get(wanted))
             done.append(_accept(home, call, space, proposed, **how))
             found = []
+        if ask.cause is not None:
+            found = _of_cause(found, ask.cause)
         for flag in found:
             if flag.suggestion is None or not flag.suggestion.can_be_accepted:
                 continue
@@ -187,6 +191,22 @@ def reanchor(home: Home, call: Call, ask: Reanchor) -> dict[str, object]:
             for row in done:
                 row["still_flagged"] = still.get(str(row["id"]))
     return {"dry_run": ask.dry_run, "reanchored": done, "skipped": skipped}
+
+
+def _of_cause(flags: Sequence[Flag], commit: str) -> list[Flag]:
+    """Return the flags whose newest cause is a commit.
+
+    Raises:
+        YaadError: NOT_FOUND when there is none.
+    """
+    found = [flag for flag in flags if commit and flag.cause.startswith(commit.lower())]
+    if found:
+        return found
+    raise YaadError(
+        Code.NOT_FOUND,
+        f"No flag has commit {commit} as its newest cause; nothing was changed.",
+        hint="Flags with their commits: yaadwatch stale",
+    )
 
 
 def _refuse_another(now: Flag, before: Flag | None) -> None:

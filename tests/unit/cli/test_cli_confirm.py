@@ -28,6 +28,29 @@ def test_a_person_is_asked(given, calls):
     assert ("Confirmed" in ran.out) is (calls == 2)
 
 
+def of_commit(id, commit):
+    return {"id": id, "evidence": [{"commit": {"id": commit}}]}
+
+
+def test_all_that_one_commit_flagged_are_confirmed():
+    flagged = [of_commit(ID, "5711189c" * 5), of_commit(f"{ID[:-8]}00000000", "abcdabcd" * 5)]
+    answers = {"stale": {"stale": flagged}, "confirm": [CONFIRMED]}
+
+    ran = command("confirm", "--cause", "5711189C", answers=answers)
+
+    assert ran.calls == [("stale", {"check": False}), ("confirm", {"id": SHORT})]
+    assert "Confirmed" in ran.out
+
+
+@pytest.mark.parametrize("given", [(), ("--cause", "5711"), ("--cause", "")])
+def test_no_memory_is_confirmed_that_nobody_named(given):
+    ran = command("confirm", *given, answers={"stale": {"stale": [of_commit(ID, "abcd" * 10)]}})
+
+    assert ran.status == 2 if not given else ran.status != 0
+    assert "confirm" not in [call for call, _ in ran.calls]
+    assert "othing was changed" in ran.err
+
+
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_script_is_told_the_next_step(more):
     ran = confirmed(*more)

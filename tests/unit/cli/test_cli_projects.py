@@ -224,6 +224,44 @@ def test_stale_prints_each_flag_with_its_evidence_and_what_to_do():
     ]
 
 
+def of_one_commit(count):
+    """Return flags of memories in files that one commit moved."""
+    evidence = [DOUBT["evidence"][0]]
+    return [
+        DOUBT | {"id": f"{at}{ID[1:-1]}{at}", "text": f"Rule {at}", "evidence": evidence}
+        for at in range(count)
+    ]
+
+
+def test_the_flags_of_one_commit_come_together_and_are_settled_at_once():
+    alone = DOUBT | {"text": "Another", "evidence": []}
+    flags = of_one_commit(4)
+    flags[3]["suggestion"] = None
+
+    ran = command("stale", answers={"stale": STALE | {"stale": [flags[0], alone, *flags[1:]]}})
+
+    about = [
+        "      src/auth.ts is now src/security/auth.ts",
+        "      now at: src/security/auth.ts",
+        "      would be true: Tokens are signed in src/security/auth.ts",
+    ]
+    head = [f"  moved  {flag['id'][-8:]}  {flag['text']}" for flag in flags]
+    assert ran.lines[:17] == [
+        "a1b2c3d4e5  2026-11-20  Move security: 4 memories",
+        head[0],
+        *about,
+        head[1],
+        *about,
+        head[2],
+        *about,
+        head[3],
+        about[0],
+        "  accept the 3 that propose something: yaadwatch reanchor --cause a1b2c3d4e5",
+        "  all still true: yaadwatch confirm --cause a1b2c3d4e5",
+    ]
+    assert ran.lines[19].endswith("Another")
+
+
 @pytest.mark.parametrize(
     ("suggestion", "lines"),
     [

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from yaadwatch.recall.brief import Cause, FlaggedMemory, Statement, compose
 
 RETRY = FlaggedMemory(
@@ -80,6 +82,46 @@ def test_what_one_commit_made_flagged_is_told_under_it():
         '  - would be true: "The retry limit lives in src/http.py"',
     ]
     assert told.flagged == 3
+
+
+def moved(number, *, of_commit='9f8e7d6c, 2026-11-21, "Drop old"', **fields):
+    """Return a flag about a file that a commit moved."""
+    cause = Cause(f"renamed old/{number}.py to new/{number}.py", of_commit)
+    place = f"It is in new/{number}.py"
+    return replace(RETRY, id=f"{number:036}", evidence=(cause,), instead=place, **fields)
+
+
+def test_what_one_commit_moved_is_one_line():
+    told = brief([*map(moved, range(1, 16)), of("`parse` is in old", 20, done="removed it")])
+
+    assert told.text.splitlines()[3:] == [
+        (
+            '- Since 9f8e7d6c, 2026-11-21, "Drop old": 15 memories moved (renamed old/1.py to'
+            " new/1.py, and 14 alike). Accept all: yaadwatch reanchor --cause 9f8e7d6c"
+        ),
+        '- gone: "`parse` is in old" (00000020)',
+        '  - removed it (9f8e7d6c, 2026-11-21, "Drop old")',
+    ]
+    assert told.flagged == 16
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        moved(3, said_in=(("AGENTS.md", 4),)),
+        moved(3, now_at="new/3.py"),
+        moved(3, newer=(("0" * 36, "It is elsewhere"),)),
+        moved(3, of_commit=""),
+    ],
+    ids=["a person's line", "changed, too", "newer", "not committed"],
+)
+def test_what_needs_a_look_is_told_by_itself(other):
+    told = brief([moved(1), moved(2), other])
+
+    assert "reanchor --cause" not in told.text
+    assert told.text.count('"The retry limit lives in src/net.py"') == 3
+
+    assert "3 memories moved" in brief([moved(1), moved(2), other, moved(4)]).text
 
 
 def test_what_a_person_says_is_to_be_mended_where_they_say_it():

@@ -256,7 +256,7 @@ class History(Message, answer="History"):
 class Confirm(Message, answer="Changed"):
     """Say that a memory still holds."""
 
-    id: str = field(f"ID...  {ONE}", limit=ID)
+    id: str = field(f"[ID...]  {ONE}", limit=ID)
     anyway: bool = field("--yes  also what names something that is not there", default=False)
 
 
@@ -273,9 +273,14 @@ class Update(Message, answer="Updated"):
 
 
 class Reanchor(Message, answer="Reanchored"):
-    """Accept what the flag of one memory proposes, or of all."""
+    """Accept what the flag of one memory proposes, of those of one commit, or of all."""
 
     id: str | None = field(f"[ID]  {ONE}", default=None, limit=ID)
+    cause: str | None = field(
+        "--cause COMMIT  every memory whose flag has this commit as its newest cause",
+        default=None,
+        limit=ID,
+    )
     all: bool = field("--all  every memory whose flag proposes something", default=False)
     dry_run: bool = field("--dry-run  change nothing; show what would change", default=False)
     accept_change: bool = field(
