@@ -13,7 +13,7 @@ IN_MEMORY = $(shell { test -z "$$TMPDIR" && ! grep -q '^[^ ]* /dev/shm [^ ]* [^ 
 # pytest keeps the test modules as it rewrites them; without that each worker does it again in each run.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install run test test-agents bench soak format clean
+.PHONY: install run test test-agents bench truth soak format clean
 
 install: $(INSTALLED)  ## a virtual environment with everything, and .venv/bin/yaadwatch
 
@@ -37,6 +37,9 @@ test-agents: $(INSTALLED)  ## real coding agents read what we write; installs th
 
 bench: $(INSTALLED)  ## what it costs: medians, and ratios within one run
 	$(BIN)/python -m tests.bench
+
+truth: $(INSTALLED)  ## which false statements are found; writes the table of docs/truth.md
+	$(BIN)/python -m tests.bench.drift --page
 
 soak: $(INSTALLED)  ## the long forms: 2,000 examples a law, 100 kills, every combination
 	YAAD_SOAK=1 $(IN_MEMORY) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --timeout 3600

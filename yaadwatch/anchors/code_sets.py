@@ -121,6 +121,7 @@ def sets_in(path: str, source: str) -> tuple[CodeSet, ...]:
         for one in _found(path.lower(), source)
         if 1 <= len(one.members) <= MEMBERS_MAX
         and all(0 < len(name) <= _MEMBER_CHARS_MAX for name in one.members)
+        and (one.sort == "calls" or len(set(one.members)) == len(one.members))
     ]
     times = Counter((one.sort, one.name) for one in found)
     large = Counter((one.sort, one.name) for one in found if len(one.members) > 1)
@@ -309,18 +310,26 @@ class _Scan:
             self._enum = ""
         elif opening == "(" and self._is_go and before.text == "const":
             frame.sort, frame.by_lines = "enum", True
-        elif name and self._holds_members(opening, before, last):
+        elif name and self._holds_members(opening, at, before, last):
             frame.sort, frame.name = "array", name
         if outer.sort and not outer.first:
             outer.has_begun = True
         return frame
 
-    def _holds_members(self, opening: str, before: _Token, called: str) -> bool:
+    def _is_map(self, at: int) -> bool:
+        """Return whether `map` stands before a bracket on its line, as in `map[string]func(){`."""
+        for one in reversed(self._tokens[max(at - _TYPE_TOKENS_MAX, 0) : at]):
+            if one.kind == "line" or one.text == "map":
+                return one.text == "map"
+        return False
+
+    def _holds_members(self, opening: str, at: int, before: _Token, called: str) -> bool:
         """Return whether a bracket behind a token holds the members of a list or table."""
         if opening == "[":
             return before.text in _BEFORE_LIST or called == "Literal"
         if opening == "{":
-            return before.text in _BEFORE_TABLE or (self._is_go and before.kind == "name")
+            is_go = self._is_go and (before.kind == "name" or self._is_map(at))
+            return before.text in _BEFORE_TABLE or is_go
         return before.text in ("=", "(", ",") or called in _COLLECTIONS
 
     def _close(self, frame: _Frame, outer: _Frame) -> None:
@@ -372,6 +381,8 @@ class _Scan:
                 frame.sort = ""
             frame.subject = ""
         elif sign in (":", "=", ":="):
+            if frame.argument == before.text:
+                frame.argument = ""  # it names an argument: `name="search"`
             if before.kind in ("name", "string") and (sign != "=" or not frame.subject):
                 frame.subject = before.text.rpartition(".")[2]
             elif sign == "=" and before.kind == "name":

@@ -7,7 +7,7 @@ A package is declared by a manifest, a package manager by its lock file, its tab
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -62,6 +62,17 @@ _LOCKS: Final = {
     "justfile": "just",
     "Taskfile.yml": "task",
     "dprint.json": "dprint",
+    **dict.fromkeys((".golangci.yml", ".golangci.yaml", ".golangci.toml"), "golangci-lint"),
+    **dict.fromkeys((".goreleaser.yml", ".goreleaser.yaml"), "goreleaser"),
+    **dict.fromkeys(("lefthook.yml", "lefthook.yaml"), "lefthook"),
+    **dict.fromkeys(("wrangler.toml", "wrangler.jsonc"), "wrangler"),
+    **dict.fromkeys(("renovate.json", "renovate.json5"), "renovate"),
+    "mkdocs.yml": "mkdocs",
+    "skaffold.yaml": "skaffold",
+    "devbox.json": "devbox",
+    "flake.nix": "nix",
+    "netlify.toml": "netlify",
+    "vercel.json": "vercel",
 }
 """Files whose being there declares a package manager or another tool."""
 _RIVALS: Final = (
@@ -108,6 +119,12 @@ _REGISTRY: Final = re.compile(r"`? (?:modules?|packages?|registry|account|token)
 _JOINTS: Final = re.compile(r"[@/-]")
 _MENTION = re.compile(r"(?<![\w@/.-])(`?)(@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.~-]{1,100}){0,8})")
 _FILE_ENDINGS: Final = (".json", ".lock", ".md", ".toml", ".txt", ".xml")
+_FAMILIES: Final = frozenset(
+    ("rspec", "minitest", "pytest", "jest", "eslint", "storybook", "sentry")
+)
+"""Tools of which a project may declare only a part."""
+_MAJOR: Final = re.compile(r"/v\d{1,3}\Z")
+_SHORT_LETTERS_MIN: Final = 5
 _LETTERS_MIN: Final = 3
 """A shorter name is too often something else."""
 _SECOND_WORD: Final = re.compile(r" ([A-Z][\w.]{1,60})(?<!\.)")
@@ -283,7 +300,9 @@ def needs_text(name: str) -> bool:
 
 def is_among(name: str, declared: Iterable[str]) -> bool:
     """Return whether a name, or one of its family (`eslint-plugin-x`), is declared."""
-    return any(name == one or name in _JOINTS.split(one) for one in declared)
+    return any(
+        name == one or name in _JOINTS.split(one) or name in short_names(one) for one in declared
+    )
 
 
 def _of_npm(text: str) -> Iterator[str]:
@@ -426,10 +445,27 @@ def named_packages(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, s
             yield match.start(), name, ecosystem
 
 
-def named(text: str, known: Mapping[str, object]) -> Iterator[str]:
+def short_names(name: str) -> Iterator[str]:
+    """Yield what people call a declared thing without the rest of its name.
+
+    The last part of a Go module, but of those that are called like a package of Go itself; the
+    first part of a package with a well known family: `rspec` of `rspec-rails`.
+    """
+    if "." in name.partition("/")[0] and not name.startswith(("@", "golang.org/x/")):
+        yield _MAJOR.sub("", name).rpartition("/")[2]
+    elif (first := name.partition("-")[0]) in _FAMILIES:
+        yield first
+
+
+def named(
+    text: str, known: Mapping[str, object], short: Collection[str] = frozenset()
+) -> Iterator[str]:
     """Yield the keys of `known` that a text names, also as people write them: `Vue.js`, `Django`.
 
-    `known`: from `plain_name` of what is declared to anything.
+    Args:
+        text: the text.
+        known: from `plain_name` of what is declared to anything.
+        short: those of the keys that are only a part of a declared name; a text has to mean them.
     """
     for match in _MENTION.finditer(text):
         name = match[2].rstrip(".-")
@@ -446,7 +482,8 @@ def named(text: str, known: Mapping[str, object]) -> Iterator[str]:
             continue
         begins = match.start() == 0 or text[match.start() - 2 : match.start()] in _BEGINS
         is_name = name != lower and not name.isupper() and not begins
-        is_word = lower in _WORDS or (len(lower) < _LETTERS_MIN and lower not in _MANAGERS)
+        letters_min = _SHORT_LETTERS_MIN if key in short else _LETTERS_MIN
+        is_word = lower in _WORDS or (len(lower) < letters_min and lower not in _MANAGERS)
         if not is_word or is_name or _is_ticked(match):
             yield key
 

@@ -24,7 +24,8 @@ _NOUN: Final = r"[A-Za-z][\w-]{0,40}(?<![suiS])s"
 _COUNTED: Final = re.compile(
     r"\s{1,3}((?:(?!(?:of|or|and|in|to|is|are|for|with|at|the|per|by|on|as)\b)"
     rf"{_WORD}\s{{1,3}}){{0,3}}?)({_NOUN})\b"
-    r"(?!\s{1,3}(?:or more|each|per|at a time|at once|long|old|ago|later|apart|in a row)\b)"
+    r"(?!\s{1,3}(?:or more|each|per|at a time|at once|long|old|ago|later|apart|in a row|fixed|added"
+    r"|removed|changed|updated|passing|passed|pass|failed|failing|skipped|created|resolved|left)\b)"
     r"(?![-/+])"
 )
 """What is counted, behind a number."""
@@ -34,7 +35,7 @@ _NOT_EXACT: Final = re.compile(
     r"|additional|extra|more|or|between \S{1,20} and|within|after|before|was|were|had|any|version|v"
     r"|until|per|up to the|once|add|adds|create|creates|write|use|run|choose"
     r"|pick|try|make|generate|provide|need|needs|keep|limit|spawn|wait|allow|allows|takes?|accept"
-    r"|requires?|returns?|fetch|shows?|sends?|batch|starts?|launch|opens?|reads?|wants?|do|give|split"
+    r"|requires?|returns?|fetch|shows?|sends?|batch|start|launch|open|read|wants?|do|give|split"
     r"|follow|see|touch|touches|change|changes|remove|removed|deleted?|added|spends?|retry|retries)"
     r"|[~<>≤≥#=–-])\s*\Z"
 )
@@ -63,7 +64,8 @@ _JOINER: Final = re.compile(
     r"|provides?|namely)(?::|\s)|:\s|\(|\s[—–-]\s)\s{0,3}"
 )
 _ITEM: Final = (
-    r"(?!(?:and|or|the|an?|not|no|in|of|to|by|for|with|that|which)\b)"
+    r"(?!(?:and|or|the|an?|not|no|in|of|to|by|for|with|that|which|is|are|was|were|has|have|can|must"
+    r"|should|each|both|but|so|see|etc|more|others?|several|many|some|lives?)\b)"
     r"[\"']?[A-Za-z_.@][\w@.#+/-]{0,60}[\"']?(?:\(\))?"
 )
 _GLOSS: Final = r"(?:\s?\([^()\n]{1,80}\))?"
@@ -103,6 +105,14 @@ _AFFIXES: Final = word_set(
 _MEMBERS: Final = word_set("entries values items members variants elements cases keys constants")
 """Nouns for the members of a set that the text names itself."""
 _ROUTES: Final = word_set("endpoints routes")
+_COMMON: Final = word_set(
+    """
+    types tests fixes issues bugs errors files cases examples options values fields parameters
+    params arguments args functions methods classes changes results items parts sections features
+    improvements problems tasks nodes layers subtasks objects elements entries keys names numbers
+    """
+)
+"""Nouns that any folder or list may have as its name; one alone does not say which is meant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +153,8 @@ class StatedSet:
         if found.name == "route" and self.noun in _ROUTES:
             return 3
         last = [one.lower() for one in _PARTS.findall(found.name.rpartition(".")[2])]
+        if found.sort == "calls":
+            parts = last  # `tools.push()` adds anything to them
         bare = [one for one in last if one not in _AFFIXES or one in heads]
         if bare and bare[-1] in heads and set(bare[:-1]) <= {*map(str.lower, self.words)}:
             return 3
@@ -199,7 +211,7 @@ def _lists(plain: str) -> Iterator[StatedSet]:
         if joiner.start() < done:
             continue
         listed = _LIST.match(plain, joiner.end())
-        before = plain[max(0, joiner.start() - 160) : joiner.start()]
+        before = plain[max(0, joiner.start() - 160) : joiner.start()].rstrip(", ")
         stripped = _PLACE.sub("", before)
         phrase = _PHRASE.search(stripped)
         if listed is None or phrase is None:
@@ -221,7 +233,7 @@ def _lists(plain: str) -> Iterator[StatedSet]:
             is_open=bool(joiner["open"] or goes_on or _OPEN_BEFORE.search(said)),
             noun=noun if is_plural else "",
             words=tuple(phrase[1].split()),
-            noun_end=joiner.start() - len(before) + phrase.end(2),
+            noun_end=max(0, joiner.start() - 160) + phrase.end(2),
         )
 
 
@@ -236,8 +248,12 @@ def _forms(noun: str) -> frozenset[str]:
 
 
 def search_words(stated: StatedSet) -> Iterator[str]:
-    """Yield the names that code gives such a set: `LOG_LEVELS`, `LogLevel`, `logLevels`."""
-    if not stated.noun.isalpha():
+    """Yield the names that code gives such a set: `LOG_LEVELS`, `LogLevel`, `logLevels`.
+
+    None where neither a list nor a rare noun and a number above two say which set is meant.
+    """
+    is_vague = not stated.members and (stated.number < 3 or stated.noun in _COMMON)
+    if is_vague or not stated.noun.isalpha():
         return
     singular = min(_forms(stated.noun), key=len)
     before = [word.lower() for word in stated.words if word.isalpha()]

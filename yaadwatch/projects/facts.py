@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from yaadwatch.anchors import declarations
 from yaadwatch.anchors.declarations import COMMANDS, PACKAGE, Declaration
-from yaadwatch.anchors.facts import plain_name
+from yaadwatch.anchors.facts import plain_name, short_names
 from yaadwatch.api.messages.memories import Facts
 from yaadwatch.db import anchors, authority, nodes, visibility
 from yaadwatch.db.files import Connection
@@ -130,7 +130,8 @@ def _resting(conn: Connection) -> _Resting:
 
 def _memories(path: str, one: Declaration, resting: _Resting) -> list[Node]:
     """Return the memories that rest on a declaration: on its name, or on its value there."""
-    found = {anchor.node for anchor in resting.by_name.get(one.name, ())}
+    names = (one.name, *short_names(one.name))
+    found = {anchor.node for name in names for anchor in resting.by_name.get(name, ())}
     found |= {anchor.node for anchor in resting.by_path.get(path, ()) if _is_on(anchor, one)}
     return [resting.nodes[id_] for id_ in sorted(found)]
 

@@ -554,7 +554,11 @@ def value_in(anchor: Anchor, path: str, data: bytes) -> str | None:
     text = data.decode("utf-8", "replace")
     if anchor.is_declared:
         found = facts.declared(path.rpartition("/")[2], text)
-        return anchor.fingerprint if found is None or anchor.name in found.names else None
+        return (
+            anchor.fingerprint
+            if found is None or facts.is_among(anchor.name, found.names)
+            else None
+        )
     if anchor.is_members:
         return members.state(anchor, members.in_file(anchor, path, text))
     if anchor.is_spot:

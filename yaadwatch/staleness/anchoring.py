@@ -46,6 +46,7 @@ class Maker:
         self._places: dict[tuple[str, str], tuple[Method, str, int] | None] = {}
         self._versions: list[str] | None = None
         self._declaring: dict[str, list[str]] | None = None
+        self.short_names: set[str] = set()
 
     def search(self, words: list[str]) -> None:
         """Find the files that hold each word, without the text that yaadwatch writes."""
@@ -173,6 +174,10 @@ class Maker:
                 found = file_state.declared_in(self.view, path)
                 for name in found.names if found is not None else ():
                     self._declaring.setdefault(name, []).append(path)
+            for name, paths in list(self._declaring.items()):
+                for short in facts.short_names(name):
+                    if self._declaring.setdefault(short, paths) is paths:
+                        self.short_names.add(short)
         return self._declaring
 
     def only_definer(self, symbol: str) -> str | None:
@@ -502,7 +507,8 @@ def _held(one: AnchorSearch, maker: Maker) -> None:
 def _declared(one: AnchorSearch, maker: Maker) -> None:
     """Anchor the packages and tools that a text names and the project declares."""
     known = maker.declaring()
-    for name in dict.fromkeys(facts.named(without(one.source.text), known) if known else ()):
+    text = without(one.source.text) if known else ""
+    for name in dict.fromkeys(facts.named(text, known, maker.short_names)):
         folder = one.source.folder
         above = [path for path in known[name] if f"{folder}/".startswith(_folder_of(path))]
         path = (above or known[name])[-1 if above else 0]

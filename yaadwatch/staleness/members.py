@@ -4,6 +4,7 @@ The set is one of a file or folder that the text names, else the only one that i
 be as the text says at that moment. Where two such sets differ, nothing is anchored.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ _CHARS_MAX: Final = 4_000
 """Characters of a set's members that an anchor keeps."""
 _NO_MODULES: Final = word_set("__init__ __main__ index mod lib main conftest setup readme")
 """Files of a folder that hold it together, and are not counted."""
+_TESTS: Final = re.compile(r"(?i)(?:^|/)(?:tests?|specs?|__tests__|e2e|bench(?:mark)?s?)/")
 _TEST: Final = ("test_", "_test", ".test", ".spec", ".stories", "_spec", ".d")
 _FILES: Final = word_set("files modules scripts pages documents docs components classes tests")
 _FOLDERS: Final = word_set(
@@ -129,19 +131,26 @@ def _anywhere(
 ) -> list[_Fit]:
     """Return the sets that are called as the text says; those of the text's folder first."""
     paths: dict[str, None] = {}
-    for word in stated_sets.search_words(said):
+    words = list(stated_sets.search_words(said))
+    for word in words:
         holding = [path for path in files_by_word.get(word, ()) if file_state.is_code(path)]
         paths |= dict.fromkeys(holding if len(holding) <= SYMBOL_FILES_MAX else ())
-    files = [path for path in paths if not file_state.is_no_project(path)][: 2 * SYMBOL_FILES_MAX]
+    files = [path for path in paths if not _is_beside(path)][: 2 * SYMBOL_FILES_MAX]
     tree = view.listing()
-    named = [path for name in stated_sets.folder_names(said) for path in tree.folders.get(name, ())]
-    folders = [path for path in named if not file_state.is_no_project(f"{path}/")]
-    fits = [*_in_files(said, files, frozenset(), view)]
+    names = stated_sets.folder_names(said) if words else ()
+    named = [path for name in names for path in tree.folders.get(name, ())]
+    folders = [path for path in named if not _is_beside(f"{path}/")]
+    fits = [fit for fit in _in_files(said, files, frozenset(), view) if fit.found.sort != "calls"]
     for one in folders if len(folders) <= NAMED_MAX else ():
         every = folder_sets(view, one)
         fits += [_Fit(one, found, 3) for found in every if said.holds(found.members)]
     here = [fit for fit in fits if folder and fit.path.startswith(f"{folder}/")]
     return here or fits
+
+
+def _is_beside(path: str) -> bool:
+    """Return whether a file is of tests, examples or others, and no part of the project itself."""
+    return file_state.is_no_project(path) or _TESTS.search(path) is not None
 
 
 def _folder_of_pattern(pattern: str) -> str:

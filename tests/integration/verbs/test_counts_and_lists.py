@@ -14,12 +14,12 @@ CRATES = {f"crates/{name}/src/lib.rs": "fn f() {}\n" for name in ("core", "cli",
 MIGRATIONS = {f"db/migrations/00{at}_x{at}.sql": "select 1;\n" for at in range(1, 5)}
 
 
-def reasons(repo, before, said, after, gone=()):
+def reasons(repo, before, said, after):
     repo.commit("before", before)
     repo.remember(said)
-    for path in gone:
+    for path in (path for path, text in after.items() if text is None):
         (repo.path / path).unlink()
-    repo.commit("the change", after)
+    repo.commit("the change", {path: text for path, text in after.items() if text is not None})
     rows = stale.stale(repo.home, repo.call, all=True)["stale"]
     return [row for row in rows if row["level"]]
 
@@ -115,7 +115,19 @@ CHANGED = [
         {"db/migrations/005_x5.sql": "select 1;\n"},
         "*.sql in db/migrations: was 4, is now 5; 005_x5 came",
     ),
+    (
+        {"main.go": 'var commands = map[string]func(){\n\t"run": run,\n\t"stop": stop,\n}\n'},
+        "`main.go` has two commands.",
+        {"main.go": 'var commands = map[string]func(){\n\t"run": run,\n}\n'},
+        "commands in main.go: was 2, is now 1; stop went",
+    ),
     # an open list needs the members that it names
+    (
+        MODULES,
+        "Modules, for example `auth` and `users`, are in `src/modules/`.",
+        {"src/modules/users.py": None},
+        "*.py in src/modules: users went",
+    ),
     (
         {"app/config.py": LANGUAGES},
         "Languages such as Go and Rust are built in (`app/config.py`)",

@@ -26,7 +26,18 @@ def changed(repo, before, said, after, gone=()):
 
 
 JEST = {"package.json": manifest(devDependencies={"vitest": "1"}, dependencies={"zod": "3"})}
+CHI = "module a\n\nrequire github.com/go-chi/chi/v5 v5.0.1\n"
+GEMS = 'gem "rspec-rails"\ngem "rails"\n'
 GONE = [
+    # the last part of a module, the family of a package, a tool with a file of its own
+    ({"go.mod": CHI}, "Routes are made with `chi`.", {"go.mod": "module a\n"}, ()),
+    ({"Gemfile": GEMS}, "Specs run with RSpec.", {"Gemfile": 'gem "rails"\n'}, ()),
+    (
+        {".golangci.yml": "run: {}\n"},
+        "golangci-lint checks each commit",
+        {"go.mod": CHI},
+        (".golangci.yml",),
+    ),
     (
         JEST,
         "Tests run with vitest.",
@@ -147,6 +158,31 @@ PYTHON = '[project]\nname = "billing"\ndependencies = ["click", "coverage"]\n'
 POM = "<project><dependencies>{}</dependencies><artifactId>billing</artifactId></project>"
 JACKSON = "<dependency><artifactId>jackson-core</artifactId></dependency>"
 KEPT = {
+    "a newer version of a module": (
+        {"go.mod": CHI},
+        "Routes are made with `chi`.",
+        {"go.mod": CHI.replace("v5", "v6")},
+    ),
+    "a module with a hyphen, beside another one": (
+        {"go.mod": CHI.replace("go-chi/chi/v5", "redis/go-redis/v9")},
+        "Locks are kept by go-redis",
+        {"go.mod": CHI.replace("go-chi/chi/v5 v5.0.1", "redis/go-redis/v9 v9.1.0")},
+    ),
+    "a package of a scope that is called like a host": (
+        {"package.json": manifest(dependencies={"@trigger.dev/redis-worker": "1"})},
+        "Jobs are in `redis-worker`",
+        {"package.json": manifest()},
+    ),
+    "a word that ends the name of a module": (
+        {"go.mod": CHI},
+        "The chi test compares both",
+        {"go.mod": "module a\n"},
+    ),
+    "a package of Go itself": (
+        {"go.mod": CHI.replace("github.com/go-chi/chi/v5", "golang.org/x/sync")},
+        "Guard it with `sync`",
+        {"go.mod": "module a\n"},
+    ),
     "another version": (
         ZOD,
         "We use zod",
