@@ -115,7 +115,8 @@ class Gap(NamedTuple):
 class Brief:
     """The text, the count of each kind in it, and the tokens that it uses and leaves.
 
-    `shown`: the ids of the memories in it, with the tokens of each.
+    `rules` counts those for all projects, too. `shown`: the ids of the memories in it, with the
+    tokens of each.
     """
 
     text: str
@@ -139,6 +140,7 @@ def compose(
     tokens_max: int,
     chars_max: int,
     clashes: Sequence[Clash] = (),
+    own: Sequence[Statement] = (),
     notes: Sequence[Statement] = (),
     last: Sequence[str] = (),
     gaps: Sequence[Gap] = (),
@@ -154,6 +156,7 @@ def compose(
         tokens_max: the budget; positive.
         chars_max: characters at most; positive.
         clashes: gravest first.
+        own: a person's rules for all projects; most important first.
         notes: unapproved statements of agents and imports; most important first.
         last: the lines about the last session.
         gaps: most asked first.
@@ -169,6 +172,7 @@ def compose(
             "cannot all be true",
         ),
         _Section(("## Rules",), _statements(rules), "yaadwatch recall"),
+        _Section(("## Yours, in all projects",), _statements(own), "yaadwatch recall"),
         _Section(("## Open tasks",), _statements(tasks), "yaadwatch tasks"),
         _Section(_NOTES, _statements(notes), "yaadwatch review"),
         _Section(
@@ -187,15 +191,15 @@ def compose(
     )
     sourced = any(
         one.source or (one.whose is not None and one.whose.is_unverified)
-        for one in (*rules, *tasks)
+        for one in (*rules, *own, *tasks)
     )
     quotes = sourced or any((flagged, clashes, notes, last, gaps))
     begin = [_INTRODUCTION + (_QUOTES if quotes else ""), *([note] if note else [])]
     whole = _Cost(tokens=tokens_max, chars=chars_max)
     # Contradictions are few and reserve nothing: they come right after the flagged memories.
-    # Parts of the budget that later sections (rules, tasks, notes, last session, gaps) keep from
-    # earlier ones, if they need them.
-    shares = (0.0, 0.0, 0.3, 0.15, 0.1, 0.1, 0.05)
+    # Parts of the budget that later sections (rules, own rules, tasks, notes, last session, gaps)
+    # keep from earlier ones, if they need them.
+    shares = (0.0, 0.0, 0.3, 0.1, 0.15, 0.1, 0.1, 0.05)
     wants = [
         whole.share(share).least(section.cost())
         for share, section in zip(shares, sections, strict=True)
@@ -225,11 +229,11 @@ def compose(
         text="\n".join(begin + body),
         flagged=counts[0],
         clashes=counts[1],
-        rules=counts[2],
-        tasks=counts[3],
-        notes=counts[4],
-        last=counts[5] > 0,
-        gaps=counts[6],
+        rules=counts[2] + counts[3],
+        tasks=counts[4],
+        notes=counts[5],
+        last=counts[6] > 0,
+        gaps=counts[7],
         used=tokens_max - left.tokens,
         left=left.tokens,
         shown=shown,

@@ -29,8 +29,9 @@ from yaadwatch.memory.flags import said_places
 from yaadwatch.memory.visibility import Work, view_of
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import YaadError
-from yaadwatch.model.limits import DOING, NORMAL, UNFINISHED, short_id
+from yaadwatch.model.limits import DOING, NORMAL, PROJECT, UNFINISHED, short_id
 from yaadwatch.model.memories import Node
+from yaadwatch.model.projects import Authority
 from yaadwatch.model.settings import Settings
 from yaadwatch.recall import brief, recall
 from yaadwatch.recall.brief import Brief, Cause, FlaggedMemory, Statement
@@ -152,9 +153,11 @@ def compose(
         if not recall.is_answered(home, there, gap.text or "", now)
     ]
     comparing = views.comparing_row(home, space)
+    own = _own_rules(home, space, now)
     return [
         brief.compose(
             **parts,
+            own=own,
             clashes=clashes,
             gaps=asked,
             tokens_max=budget.tokens,
@@ -163,6 +166,38 @@ def compose(
             is_note_urgent=comparing is not None,
         )
         for budget in budgets
+    ]
+
+
+def _own_rules(home: Home, space: Space, now: datetime) -> list[Statement]:
+    """Return a person's rules for all projects, the most important first.
+
+    One that the project says, too, or that has the key of one of its memories, is left out, and so
+    is what no person approved.
+    """
+
+    def of_user(conn: Connection) -> tuple[list[Node], Mapping[str, Authority]]:
+        ruling = nodes.hot(conn, 500)
+        gone = edges.successors(conn, [node.id for node in ruling])
+        whose = authority.of_nodes(conn, [node.id for node in ruling])
+        living = [
+            node for node in ruling if node.id not in gone and not whose[node.id].is_unverified
+        ]
+        left = flags.confidences(conn, living, home.settings, now)
+        return sorted(living, key=lambda one: (not one.pinned, -left[one.id], one.id)), whose
+
+    def is_shadowed(conn: Connection, node: Node) -> bool:
+        same = nodes.by_key(conn, PROJECT, node.key) if node.key is not None else None
+        return (
+            same is not None
+            or nodes.by_hash(conn, PROJECT, node.text_hash, thing=False) is not None
+        )
+
+    own, whose = home.user.read(of_user)
+    return [
+        Statement(id=node.id, text=node.text, summary=node.summary, whose=whose[node.id])
+        for node in own
+        if not space.db.read(is_shadowed, node)
     ]
 
 
