@@ -169,7 +169,10 @@ KEPT = {
         {"go.mod": CHI.replace("go-chi/chi/v5 v5.0.1", "redis/go-redis/v9 v9.1.0")},
     ),
     "a package of a scope that is called like a host": (
-        {"package.json": manifest(dependencies={"@trigger.dev/redis-worker": "1"})},
+        {
+            "package.json": manifest(dependencies={"@trigger.dev/redis-worker": "1"}),
+            "a.js": "start('redis-worker')\n",
+        },
         "Jobs are in `redis-worker`",
         {"package.json": manifest()},
     ),
