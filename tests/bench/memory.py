@@ -201,6 +201,8 @@ def measure(machine, checkout, counted, args):
         keep_verdicts(machine, checkout, args.verdicts, "ahead")
         watched.row("stale asked")
     if args.rest:
+        time.sleep(60)
+        watched.row("a minute later")
         time.sleep(REST_S)
         watched.row("ten minutes later")
     watched.close()
