@@ -15,7 +15,7 @@ from refusals import refusal
 from repositories import Repo
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.repo import command, layout
+from yaadwatch.repo import command, layout, repository
 from yaadwatch.repo.changes import Departure
 from yaadwatch.repo.command import GitRunner
 from yaadwatch.repo.history import TOUCHED_COMMITS_MAX
@@ -1145,3 +1145,20 @@ def test_what_an_index_leaves_out_is_asked_once_and_anew_after_every_change(repo
     assert list(opened.left_out().sparse) == ["a.py"]
     repo.git("update-index", "--no-skip-worktree", "a.py")
     assert opened.left_out().sparse == {}
+
+
+def test_wanted_names_of_a_large_index_are_those_of_a_small_one(new_repo, runner, monkeypatch):
+    repo = new_repo("repo")
+    for name in ("a/CLAUDE.md", "b.py", "naïve/CLAUDE.md", "c d/x\ny.md"):
+        repo.write(name, "text\n")
+    repo.commit()
+    (repo.path / os.fsdecode(b"\xff.md")).write_text("text\n")
+    repo.commit()
+
+    def wanted():
+        return repo.open(runner).tracked_where(lambda path: path.endswith(".md"))
+
+    small = wanted()
+    monkeypatch.setattr(repository, "PATHS_KEPT", 0)
+
+    assert wanted() == small == ["a/CLAUDE.md", "c d/x\ny.md", "naïve/CLAUDE.md"]

@@ -277,7 +277,7 @@ def _is_missing(path: str, here: str, space: Space) -> bool:
         return False
     if any(os.path.lexists(space.root / start / place) for start in ("", here)):
         return False
-    return not any(f"/{one}".endswith(f"/{place}") for one in space.repository.tracked())
+    return not space.repository.tracked_where(lambda one: f"/{one}".endswith(f"/{place}"))
 
 
 def file_of(given: str, here: str, space: Space) -> str:

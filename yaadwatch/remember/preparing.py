@@ -53,7 +53,8 @@ def prepare(home: Home, space: Space | None, drafts: Sequence[Draft]) -> list[Re
             the store has reached its budget), NOT_FOUND (a file or definition given by the caller
             is not there).
     """
-    if space is not None and len(drafts) >= DRAFTS_MAX and large_jobs.has_process(home, space):
+    is_small = len(drafts) < DRAFTS_MAX
+    if space is not None and large_jobs.has_process(home, space, small=is_small):
         return large_jobs.run(home, space, prepare, drafts)
     masked = [draft.cleaned or clean(draft.text) for draft in drafts]
     cleaned = [_cleaned(draft, m) for draft, m in zip(drafts, masked, strict=True)]

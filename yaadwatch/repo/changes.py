@@ -8,7 +8,7 @@ import os
 import re
 import threading
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import product
@@ -107,6 +107,12 @@ def paths_in(output: bytes) -> list[str]:
     except UnicodeDecodeError:
         pass  # one of them is not
     return [path for path in path_texts(output.split(b"\0")) if path]
+
+
+def each_path(output: bytes) -> Iterator[str]:
+    """Yield what `paths_in` returns, without holding all of it."""
+    for found in re.finditer(rb"[^\0]+", output):
+        yield from filter(None, path_texts([found[0]]))
 
 
 def renamed_pairs(output: bytes) -> dict[str, str]:

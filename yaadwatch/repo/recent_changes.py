@@ -249,7 +249,7 @@ class Below:
                 tracked, untracked = None, ()
             else:
                 if tracked is None:
-                    tracked = tuple(filter(wants, repository.tracked()))
+                    tracked = tuple(repository.tracked_where(wants))
                 if thorough:
                     untracked = tuple(filter(wants, repository.untracked()))
         self._listed.put(git_dir, _Listed(index=index, tracked=tracked, untracked=untracked))

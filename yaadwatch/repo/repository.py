@@ -6,6 +6,7 @@ Nothing here lets git read a work-tree file through a filter of the repository: 
 
 import hashlib
 import os
+import re
 import shutil
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
@@ -29,6 +30,10 @@ from yaadwatch.system import processes
 T = TypeVar("T", bound=Sized)
 PATHS_KEPT: Final = 50_000
 """A longer listing of an index is not kept: 5 MiB with paths of ordinary length."""
+_ENTRY_BYTES_MIN: Final = 64
+"""Of a file in an index."""
+_ORDINARY: Final = (b"H 100644 ", b"H 100755 ", b"H 120000 ")
+"""How a row of `git ls-files -v -s` begins for a file that is checked out."""
 REWRITTEN_MAX: Final = 20_000
 """Commits that are searched for one that was rewritten, the newest."""
 NEAR_MAX: Final = 4
@@ -116,6 +121,14 @@ class Repository(CommitHistory):
             known = self._runner.listed.get(key) if key is not None else None
             return self._listed("--", folder) if known is None else inside(known, folder)
         return list(self._of_index(self._runner.listed, lambda: tuple(self._listed())))
+
+    def tracked_where(self, wants: Callable[[str], bool]) -> list[str]:
+        """Return the paths in the index that `wants` is true of; others are not kept in memory."""
+        index = self._index()
+        if index is None or index[2] < PATHS_KEPT * _ENTRY_BYTES_MIN:
+            return [path for path in self.tracked() if wants(path)]
+        listed = changes.each_path(self.git.ask(["ls-files", "-z"]))
+        return list(dict.fromkeys(filter(wants, listed)))
 
     def _of_index(self, kept: Cache[IndexKey, T], ask: Callable[[], T]) -> T:
         """Return an answer of git about the index, cached for each state of the index."""
@@ -334,7 +347,10 @@ class Repository(CommitHistory):
 
     def _left_out(self) -> SkippedPaths:
         sparse, modules, assumed = {}, set(), set[str]()
-        for row in self.git.ask(["ls-files", "-z", "-v", "-s"]).split(b"\0"):
+        for found in re.finditer(rb"[^\0]+", self.git.ask(["ls-files", "-z", "-v", "-s"])):
+            row = found[0]
+            if row.startswith(_ORDINARY):
+                continue
             about, _, name = row.partition(b"\t")
             (path,) = path_texts([name])
             if not path:

@@ -209,8 +209,8 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     if is_same_head:
         changed -= {path for path, now in folders.items() if now and known.get(path) == now}
     affected |= {node for _, node in db.read(anchors.nodes_resting_on, changed)}
-    is_wide = full and (affected or flagged or (known and not is_same_head))
-    if large_jobs.has_process(home, space) and (is_wide or _is_much(db, affected, head)):
+    is_much = full and bool(affected or flagged or (known and not is_same_head))
+    if _has_process(home, space, affected, head, is_much=is_much):
         return large_jobs.run(home, space, _gather, paths)
     head_was = head.head.commit if is_same_head else _grown_from(row.head if flagged else "", head)
     if row.head and not is_same_head:
@@ -280,13 +280,19 @@ def _gather(home: Home, space: Space, paths: frozenset[str] | None) -> Gathered:
     )
 
 
-def _is_much(db: Database, affected: Collection[str], head: AtHead) -> bool:
-    """Return whether memories are many, or rest on several commits, with each of which HEAD is
-    compared.
+def _has_process(
+    home: Home, space: Space, affected: Collection[str], head: AtHead, *, is_much: bool
+) -> bool:
+    """Return whether another process judges the affected memories.
+
+    They are much if they are many, or rest on several commits, with each of which HEAD is compared.
     """
-    own = () if len(affected) > JUDGED_MAX else db.read(anchors.of_nodes, affected).values()
+    if home.job_processes is None or not (is_much or affected):
+        return False
+    own = () if len(affected) > JUDGED_MAX else space.db.read(anchors.of_nodes, affected).values()
     commits = {anchor.commit for anchors in own for anchor in anchors} - {"", head.head.commit}
-    return len(affected) > JUDGED_MAX or len(commits) > 1
+    is_small = not is_much and len(affected) <= JUDGED_MAX and len(commits) <= 1
+    return large_jobs.has_process(home, space, small=is_small)
 
 
 def _commits(own: Iterable[Anchor]) -> list[str]:

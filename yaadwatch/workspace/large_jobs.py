@@ -21,17 +21,23 @@ from yaadwatch.workspace.workspace import Home, Space
 
 INDEX_BYTES: Final = 256 * 1024
 """A repository is large whose index is: some 2,500 files."""
+HUGE_INDEX_BYTES: Final = 8 * 1024 * 1024
+"""With some 80,000 files even one statement is a large job: their names take 25 MiB."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def has_process(home: Home, space: Space) -> bool:
-    """Return whether large jobs about this work tree run in a process of their own."""
+def has_process(home: Home, space: Space, *, small: bool = False) -> bool:
+    """Return whether large jobs about this work tree run in a process of their own.
+
+    `small`: the job is large only because all names in the index are listed.
+    """
     if home.job_processes is None:
         return False
+    least = HUGE_INDEX_BYTES if small else INDEX_BYTES
     try:
-        return os.stat(space.repository.layout.git_dir / "index").st_size >= INDEX_BYTES  # noqa: PTH116
+        return os.stat(space.repository.layout.git_dir / "index").st_size >= least  # noqa: PTH116
     except OSError:
         return False
 
