@@ -159,6 +159,8 @@ def _is_ruler(line: str) -> bool:
 
 
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)(?:\s[^<>]*)?(?P<empty>/?)>")
+_CLOSING = re.compile(r"</(?P<name>[A-Za-z][\w-]*)\s*>")
+"""Of each name the last one in a file counts."""
 _STARTS = re.compile(r" {0,3}</?[A-Za-z]")
 _FENCE_LINE = re.compile(r" {0,3}(?:`{3}|~{3})")
 _PLAIN: Final = re.compile(
@@ -179,6 +181,11 @@ def tagged(lines: Sequence[str]) -> frozenset[int]:
     found: set[int] = set()
     opened: list[str] = []
     in_fence = False
+    closed = {
+        tag["name"].lower(): (index, tag.end())
+        for index, line in enumerate(lines)
+        for tag in _CLOSING.finditer(line)
+    }
     for index, line in enumerate(lines):
         in_fence ^= _FENCE_LINE.match(line) is not None
         if in_fence or not _STARTS.match(line):
@@ -190,11 +197,12 @@ def tagged(lines: Sequence[str]) -> frozenset[int]:
                 if name in opened:
                     found.add(index)
                     del opened[opened.index(name) :]
-            elif not tag["empty"] and not _PLAIN.fullmatch(name):
-                closing = re.compile(rf"</{re.escape(name)}\s*>", re.IGNORECASE)
-                rest = (line[tag.end() :], *lines[index + 1 :])
-                if any(map(closing.search, rest)):
-                    opened.append(name)
+            elif (
+                not tag["empty"]
+                and not _PLAIN.fullmatch(name)
+                and (index, tag.end()) < closed.get(name, (0, 0))
+            ):
+                opened.append(name)
         found |= {index} if opened else set()
     return frozenset(found)
 

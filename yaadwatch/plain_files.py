@@ -8,6 +8,12 @@ import errno
 import os
 import stat
 
+# ruff: noqa: PTH118
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -74,3 +80,25 @@ def _require_regular(found: os.stat_result, path: str | os.PathLike[str]) -> Non
         raise OSError(errno.ELOOP, "it is a link", os.fspath(path))
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is no plain file", os.fspath(path))
+
+
+def walk(top: str) -> "Iterator[tuple[str, list[str], list[str]]]":
+    """Yield each folder below `top`, and itself, with the names of its folders and of all else.
+
+    Both are sorted, links count as no folders, and those that are taken out of the list are not
+    entered. `os.walk` does the same by recursion, which ends at 1,000 levels.
+    """
+    waiting = [top]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(here) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        folders: list[str] = []
+        names: list[str] = []
+        for entry in entries:
+            (folders if entry.is_dir(follow_symlinks=False) else names).append(entry.name)
+        yield here, folders, names
+        waiting += [os.path.join(here, name) for name in reversed(folders)]

@@ -109,7 +109,9 @@ def is_only_laid_out(old: bytes, new: bytes, path: str, symbol: str) -> bool:
     if then == now:
         return True
     found = matching(list(parsing.definitions(root, source, language)), symbol)
-    if not found or any(then.count(one) != now.count(one) for one in _HIDES_CODE):
+    if not 0 < len(found) <= DEFINITIONS_MAX:
+        return False
+    if any(then.count(one) != now.count(one) for one in _HIDES_CODE):
         return False
     joined = [b"\n".join((b"", *pieces, b"")) for pieces in (then, now)]
     for one in found:

@@ -192,14 +192,26 @@ def _rules(text: str, begins: re.Pattern[str], indent: str, *, but: int = 0) -> 
     """
     found: dict[str, str] = {}
     for rule in begins.finditer(text):
-        first, *rest = text[rule.end() : rule.end() + STEPS_CHARS_MAX].split("\n")
-        inside = itertools.takewhile(
-            lambda line: not line.strip() or line[but : but + 1] in tuple(indent), rest
-        )
-        steps = [line.strip() for line in (first.partition("#")[0], *inside) if line.strip()]
+        lines = _lines(text, rule.end())
+        steps = [next(lines).partition("#")[0].strip()]
+        for line in lines:
+            if line.strip() and line[but : but + 1] not in tuple(indent):
+                break
+            steps.append(line.strip())
         for name in rule.group(1).split():
-            found[name] = "\n".join(steps)
+            found[name] = "\n".join(filter(None, steps))
     return found
+
+
+def _lines(text: str, start: int) -> Iterator[str]:
+    """Yield the lines from a position on, as far as recipes are compared."""
+    end = start + STEPS_CHARS_MAX
+    while start < end:
+        line_end = text.find("\n", start, end)
+        yield text[start : line_end if line_end >= 0 else end]
+        if line_end < 0:
+            return
+        start = line_end + 1
 
 
 def _scripts(text: str) -> dict[str, str]:

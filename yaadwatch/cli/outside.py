@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from yaadwatch.cli.terminal import in_command
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.plain_files import read_plain
+from yaadwatch.plain_files import read_plain, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -234,10 +234,10 @@ def _pages(folder: str, unread: "list[str]") -> "list[str]":
     but what we archived there.
     """
     found: list[str] = []
-    for above, folders, names in os.walk(folder):
+    for above, folders, names in walk(folder):
         ours = {ARCHIVE} if MANIFEST in names else set()
-        folders[:] = sorted(name for name in folders if name in ours or not name.startswith("."))
-        for name in sorted(names):
+        folders[:] = [name for name in folders if name in ours or not name.startswith(".")]
+        for name in names:
             path = os.path.join(above, name)
             shown = os.path.relpath(path, folder)
             if name.startswith(".") or not name.endswith(".md"):

@@ -57,6 +57,11 @@ def _as_uuid(number: int) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
+def thread_cpu_s() -> float:
+    """Return the processor time of the calling thread so far, in seconds."""
+    return time.thread_time()
+
+
 PATIENCE_S: Final = 2.0
 PATIENCE_STEPS: Final = 20
 """Waits that a patience is divided into: one passes while the whole process is held up."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from yaadwatch.model.errors import Code, YaadError
-from yaadwatch.plain_files import open_plain, read_open, read_plain
+from yaadwatch.plain_files import open_plain, read_open, read_plain, walk
 
 Kind = Literal["file", "absent", "link", "other", "too_large", "unreadable"]
 
@@ -173,9 +173,8 @@ def private_folder(path: Path) -> None:
 
 def files_below(folder: Path) -> Iterator[Path]:
     """Yield the files in a folder and its folders, sorted; links are not followed."""
-    for here, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
+    for here, _, names in walk(str(folder)):
+        for name in names:
             path = Path(here, name)
             if path.is_file() and not path.is_symlink():
                 yield path

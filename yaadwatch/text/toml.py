@@ -277,6 +277,7 @@ _READER: Final = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refus
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _MARK: Final = "\ufeff"
+DOTS_MAX: Final = 1_000
 
 
 def read(text: str) -> dict[str, Any]:
@@ -285,6 +286,9 @@ def read(text: str) -> dict[str, Any]:
     Raises:
         NotUnderstoodError: it is not TOML; with the line.
     """
+    # The time that a dotted key takes grows with the square of its parts.
+    if any(line.count(".") > DOTS_MAX for line in text.split("\n")):
+        raise NotUnderstoodError(f"a line has more than {DOTS_MAX} dots")
     try:
         return tomllib.loads(text.removeprefix(_MARK))
     except (tomllib.TOMLDecodeError, ValueError) as error:

@@ -865,3 +865,21 @@ def test_a_text_is_read_as_an_agent_file(full, tmp_path, name):
     ask(full, "import", tmp_path / name)
 
     assert "Always use pnpm" in full.memories()
+
+
+def test_a_page_1500_folders_deep_is_imported(repo, tmp_path):
+    """Deeper than functions may call one another."""
+    top = tmp_path / "pages"
+    deep = top
+    for _ in range(1_500):
+        deep = deep / "d"
+        deep.mkdir(parents=True)
+    (deep / "page.md").write_text("---\nname: deep\n---\n\nPages lie as deep as they like\n")
+
+    answer = ask(repo, "import", top)
+
+    assert answer["counts"]["nodes"]["new"] == 1
+    while deep != tmp_path:  # by steps: what removes folders may not go as deep
+        for path in deep.iterdir():
+            path.unlink() if path.is_file() else path.rmdir()
+        deep = deep.parent

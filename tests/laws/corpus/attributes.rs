@@ -1,0 +1,3 @@
+#![a(b
+#[c]
+macro_rules! d { ($($e:tt)*) => {

@@ -1,0 +1,5 @@
+#define A(x) {
+#ifdef B
+A(
+#endif
+template<<<

@@ -1,0 +1,4 @@
+gem 'a', "b
+task :a => [
+task
+  gem(

@@ -1,0 +1,3 @@
+$"{a:{b}" @"c""
+#if X
+class D<E> where

@@ -1,0 +1,6 @@
+module "a
+require (
+	
+	b v1 // c
+)
+require d
