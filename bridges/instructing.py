@@ -9,6 +9,7 @@ every heading above it except those made of a few neutral words.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final, Literal
 
 Form = Literal["item", "step", "paragraph", "row"]
@@ -426,3 +427,25 @@ def restricts(words: str) -> bool:
         return True
     plain = words.strip().strip("*_`#: ")
     return _SAYS_WHEN.search(plain) is not None and not _FOR_ALL.match(plain)
+
+
+BARE_VALUE_CHARS_MAX: Final = 16
+"""A second cell up to this length needs the name of its column."""
+
+
+def row_words(names: Sequence[str], cells: Sequence[str]) -> str:
+    """Return a table row as one statement; empty if less than two of several cells are filled."""
+    turned = restricts(names[0])
+    if len(names) == 1:
+        return one_line(f"{names[0]}: {cells[0]}") if turned else cells[0]
+    filled = [(name, cell) for name, cell in zip(names, cells, strict=False) if cell]
+    if len(filled) < 2:
+        return ""
+    if len(names) == 2 and len(cells[1]) > BARE_VALUE_CHARS_MAX and not any(map(restricts, names)):
+        return one_line(f"{cells[0].rstrip(':')}: {cells[1]}")
+    return one_line("; ".join(f"{name}: {cell}" if name else cell for name, cell in filled))
+
+
+def one_line(source: str) -> str:
+    """Collapse white space; a backslash that breaks the line goes with the line end."""
+    return " ".join(source.replace("\\\n", "\n").split())

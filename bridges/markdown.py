@@ -34,7 +34,9 @@ from bridges.instructing import (
     comment_restricts,
     is_bare_ban,
     is_neutral,
+    one_line,
     restricts,
+    row_words,
     why_it_stays,
     without_number,
 )
@@ -55,8 +57,6 @@ LABEL_CHARS_MAX: Final = 60
 """A line without a full stop right above a list is its label up to this length."""
 CONDITION_CHARS_MAX: Final = 120
 """A condition above a list is its label up to this length."""
-BARE_VALUE_CHARS_MAX: Final = 16
-"""A second cell up to this length needs the name of its column."""
 
 HEADINGS_ASKED: Final = 2
 """A kind is looked for in so many headings, nearest first: a title does not speak for a file."""
@@ -139,12 +139,17 @@ def scan(text: str, *, is_part: bool = False) -> tuple[Statement, ...]:
         is_part: whether the file is one of several about a project, so that its title names what
             it is about, as the heading of a section does.
     """
+    return tuple(read_text(text, is_part=is_part).statements)
+
+
+def read_text(text: str, *, is_part: bool = False) -> "Reader":
+    """Return the reader of a text; see `scan`. It also knows what it left out."""
     lines = lines_of(text)
     blocks = _blocks(lines)
     title = None if is_part else _title_line(blocks)
-    reader = _Reader(lines, _visible(blocks, lines), tagged(lines), title)
+    reader = Reader(lines, _visible(blocks, lines), tagged(lines), title)
     reader.read(blocks, "")
-    return tuple(reader.statements)
+    return reader
 
 
 def sources(text: str) -> tuple[str, ...]:
@@ -193,8 +198,11 @@ class _Heading:
     lead: str
 
 
-class _Reader:
-    """Walks blocks in the order of the file and collects statements."""
+class Reader:
+    """Walks blocks in the order of the file and collects statements.
+
+    `dropped`: by line, what is in a statement that was left out for it.
+    """
 
     def __init__(
         self,
@@ -204,6 +212,7 @@ class _Reader:
         title: int | None,
     ) -> None:
         self.statements: list[Statement] = []
+        self.dropped: dict[int, str] = {}
         self._lines = lines
         self._tagged = tagged
         self._sources = sources
@@ -256,7 +265,7 @@ class _Reader:
             return comment is not None and comment_restricts(comment[1])
         if block.kind != "paragraph" or below is None or below.kind in ("list", "table"):
             return False
-        words = _one_line(block.text)
+        words = one_line(block.text)
         if is_bare_ban(words):
             return True
         is_label = _COLON_AT_END.search(words) is not None or _is_bold(words)
@@ -311,7 +320,7 @@ class _Reader:
         parts = [(words, block.line, block.end_line)]
         if _is_list_of_sentences(block.text):
             lines = enumerate(block.text.split("\n"), block.line)
-            parts = [(_one_line(line), number, number) for number, line in lines]
+            parts = [(one_line(line), number, number) for number, line in lines]
         for part, first, last in parts:
             if len(part) <= PARAGRAPH_CHARS_MAX:
                 self._add(part, first, last, lead, form="paragraph", stays=stays)
@@ -370,14 +379,14 @@ class _Reader:
             if self._words(row) is None or "<!--" in row.text:
                 continue
             if len(row.cells) <= len(names.cells):
-                words = _row_words(names.cells, row.cells)
+                words = row_words(names.cells, row.cells)
                 self._add(words, row.line, row.line, lead, form="row")
 
     def _enter(self, heading: "Block") -> None:
         source = self._sources.get(heading.line)
         if source is None:
             return
-        words = _one_line(source)
+        words = one_line(source)
         is_title = heading.line == self._title
         is_needed = restricts(words) if is_title else not is_neutral(words)
         above = tuple(above for above in self._headings if above.level < heading.level)
@@ -403,7 +412,10 @@ class _Reader:
         """Add a statement, unless it has no words or there are too many."""
         hangs_on = _join(self._above, lead)
         text = _join(hangs_on, words)
-        if len(text) > STATEMENT_CHARS_MAX or not _has_words(words):
+        if not _has_words(words):
+            return
+        if len(text) > STATEMENT_CHARS_MAX:
+            self.dropped[line] = f"more than {STATEMENT_CHARS_MAX} characters"
             return
         headings = tuple(heading.words for heading in self._headings if heading.words)
         self.statements.append(
@@ -428,8 +440,11 @@ class _Reader:
             return None
         if any(map(_LIST_LIKE.match, block.text.split("\n"))):
             return None  # a list that markdown does not see as one
-        words = _one_line(source)
-        return None if not words or _CONTROL.search(words) else words
+        words = one_line(source)
+        if _CONTROL.search(words):
+            self.dropped[block.line] = "control characters"
+            return None
+        return words or None
 
     def _is_verbatim(self, block: "Block") -> bool:
         """Return whether the block's lines hold its letters, after markers at most."""
@@ -489,7 +504,7 @@ def _is_label(block: "Block", below: "Block | None") -> bool:
     """Return whether the text below a paragraph depends on it."""
     if below is None or below.kind not in _HANGING:
         return False
-    words = _one_line(block.text)
+    words = one_line(block.text)
     if _COLON_AT_END.search(words) or _is_bold(words) or is_bare_ban(words):
         return True
     if below.kind == "list" and block.line == block.end_line and restricts(words):
@@ -503,12 +518,12 @@ def _ends(label: "Block", block: "Block", level: int) -> bool:
     if block.kind == "heading":
         is_right_below = bool(label.text) and block.line <= label.end_line + 2
         return block.level <= level or not is_right_below
-    return block.kind == "paragraph" and all(_is_bold(_one_line(x.text)) for x in (label, block))
+    return block.kind == "paragraph" and all(_is_bold(one_line(x.text)) for x in (label, block))
 
 
 def _is_item_label(block: "Block") -> bool:
     """Return whether a list item says nothing without those below: "Never:", "Never", "On CI,"."""
-    words = _one_line(block.text)
+    words = one_line(block.text)
     cut_off = words.endswith(",") or words.strip("*_!").replace("'", "").isalpha()
     return block.kind == "paragraph" and bool(
         _COLON_AT_END.search(words) or (cut_off and restricts(words)) or is_bare_ban(words)
@@ -580,29 +595,11 @@ def _has_words(words: str) -> bool:
     return sum(map(str.isalnum, visible)) >= 2
 
 
-def _row_words(names: Sequence[str], cells: Sequence[str]) -> str:
-    """Return a table row as one statement; empty if less than two of several cells are filled."""
-    turned = restricts(names[0])
-    if len(names) == 1:
-        return _one_line(f"{names[0]}: {cells[0]}") if turned else cells[0]
-    filled = [(name, cell) for name, cell in zip(names, cells, strict=False) if cell]
-    if len(filled) < 2:
-        return ""
-    if len(names) == 2 and len(cells[1]) > BARE_VALUE_CHARS_MAX and not any(map(restricts, names)):
-        return _one_line(f"{cells[0].rstrip(':')}: {cells[1]}")
-    return _one_line("; ".join(f"{name}: {cell}" if name else cell for name, cell in filled))
-
-
 def _join(lead: str, words: str) -> str:
     """Put the context in front of words."""
     if not lead or not words:
         return lead or words
     return f"{lead} {words}" if _COLON_AT_END.search(lead) else f"{lead} > {words}"
-
-
-def _one_line(source: str) -> str:
-    """Collapse white space; a backslash that breaks the line goes with the line end."""
-    return " ".join(source.replace("\\\n", "\n").split())
 
 
 def _indent(line: str) -> int:

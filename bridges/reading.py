@@ -6,7 +6,7 @@ may be read: `@types/node` in a sentence looks the same.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -15,10 +15,11 @@ from bridges import frontmatter
 from bridges.block import Absent, Block, Malformed, Refused, find, outside
 from bridges.frontmatter import Fields
 from bridges.items import restricted
-from bridges.markdown import lines_of, scan, sources, without_code
+from bridges.markdown import lines_of, read_text, sources, without_code
 from bridges.rules import STATEMENT_CHARS_MAX, Document, Problem
 
 STATEMENTS_MAX: Final = 2_000
+DROPPED_NAMED_MAX: Final = 3
 """Statements taken from one file."""
 
 PATTERNS_MAX: Final = 4
@@ -49,15 +50,29 @@ def parse(content: bytes, *, is_part: bool = False) -> Document:
         message = f"{found.reason[0].upper()}{found.reason[1:]}; nothing was read. {hint}"
         return Document(statements=(), problems=(Problem(line=found.line, message=message),))
     keep = restricted(found.lines) if isinstance(found, Block) else ()
-    statements = scan(outside(content, found, keep=keep).decode(), is_part=is_part)
+    said = outside(content, found, keep=keep).decode()
+    reader = read_text(said, is_part=is_part)
+    statements, problems = tuple(reader.statements), _problems(reader.dropped)
     if len(statements) <= STATEMENTS_MAX:
-        return Document(statements=statements)
+        return Document(statements=statements, problems=problems)
     message = (
         f"The file holds {len(statements)} statements; the first {STATEMENTS_MAX} were read."
         " Split the file to have all of them read."
     )
     cut = Problem(line=statements[STATEMENTS_MAX].line, message=message)
-    return Document(statements=statements[:STATEMENTS_MAX], problems=(cut,))
+    return Document(statements=statements[:STATEMENTS_MAX], problems=(cut, *problems))
+
+
+def _problems(dropped: Mapping[int, str]) -> tuple[Problem, ...]:
+    """Return what to say about lines that were left out: of the first few each by itself."""
+    first = sorted(dropped.items())[:DROPPED_NAMED_MAX]
+    said = [
+        Problem(line=at, message=f"Line {at} is not read: it has {what}.") for at, what in first
+    ]
+    if len(dropped) > len(first):
+        more = f"Nor are {len(dropped) - len(first)} other lines."
+        said.append(Problem(line=None, message=more))
+    return tuple(said)
 
 
 parse_part: Final = partial(parse, is_part=True)

@@ -283,6 +283,22 @@ def test_half_a_line_keeps_nobody_waiting_and_is_ended_in_time(path):
         assert wire.hear() is None
 
 
+def test_a_client_that_dribbles_is_let_go(path):
+    """It sends a blank now and then, for as long as it may; nobody waits until it ends."""
+    hasty = Limits(frame_time=timedelta(seconds=0.5))
+    with Served(path, {"status": told}, limits=hasty) as served, Wire(path) as wire:
+        wire.greet()
+        wire.send(b"{")
+
+        def is_let_go():
+            with contextlib.suppress(OSError):
+                wire.send(b" ")
+            return served.server.connections == 0
+
+        wait_until(is_let_go, "the end of the connection")
+        assert wire.hear()["error"]["code"] == "timeout"
+
+
 def test_a_client_that_says_nothing_at_first_is_ended_and_an_idle_one_is_not(path):
     hasty = Limits(frame_time=timedelta(seconds=0.2))
     with (

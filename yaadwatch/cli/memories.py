@@ -9,6 +9,7 @@ from yaadwatch.cli.terminal import (
     Terminal,
     authored,
     count,
+    flag_words,
     folder,
     in_a_row,
     memory_words,
@@ -157,7 +158,7 @@ def show(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
     if new := proposed(answer):
         terminal.line(styled(new, "yellow"))
     if answer.get("stale"):
-        terminal.line(styled(f"may be stale: {answer['stale']['verdict']}", "yellow"))
+        terminal.line(styled(flag_words(answer["stale"]), "yellow"))
     print_conflicts(answer, terminal, indent=0)
     terminal.gap()
     terminal.table(list(_facts(answer, terminal)), indent=0)

@@ -33,6 +33,7 @@ from yaadwatch.cli.terminal import (
     Terminal,
     authored,
     count,
+    flag_words,
     in_a_row,
     memory_words,
     named,
@@ -103,13 +104,9 @@ def _print_dependent(found: "dict[str, Any]", terminal: Terminal) -> None:
             way += f"{short(start)} {arrow} "
         terminal.line(f"{way}this", indent=16)
     if stale := found["stale"]:
-        if stale["level"]:
-            known = f"flagged now: {stale['verdict']}"
-        elif stale["verdict"] == "unknown":
-            known = "could not be judged"
-        else:
-            known = f"{stale['verdict']}, most likely still true"
-        terminal.line(styled(known, "yellow"), f"  ({stale['reason']})", indent=16)
+        terminal.line(
+            styled(flag_words(stale, "flagged now"), "yellow"), f"  ({stale['reason']})", indent=16
+        )
 
 
 @prints("link", Link)

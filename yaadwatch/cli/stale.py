@@ -81,6 +81,9 @@ def stale(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
             f"Comparing {comparing['done']} of {count(comparing['total'], 'statement')} of your"
             " agent files with the code of the day they were written."
         )
+    if unlikely := answer.get("unlikely"):
+        what = count(unlikely, "memory")
+        terminal.line(styled(f"{what} changed, most likely still true; see: --all", "dim"))
     if former := answer.get("superseded"):
         text = f"{count(former, 'flagged memory')} superseded by newer ones; see: --all"
         terminal.line(styled(text, "dim"))

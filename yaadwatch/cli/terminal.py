@@ -148,6 +148,14 @@ def memory_words(row: Mapping[str, object]) -> str:
     return f"{noted(row)}: {text}" if is_unverified else text
 
 
+def flag_words(flag: Mapping[str, object], flagged: str = "may be stale") -> str:
+    """Return how far a flag is in doubt of a memory, as `stale` has it."""
+    if flag["level"]:
+        return f"{flagged}: {flag['verdict']}"
+    is_unknown = flag["verdict"] == "unknown"
+    return "could not be judged" if is_unknown else f"{flag['verdict']}, most likely still true"
+
+
 def named(row: Mapping[str, object]) -> tuple[str, str]:
     """Return a memory as the parts of a line: its id and what it says."""
     return styled(short(row["id"]), "bold"), f"  {memory_words(row)}"

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from yaadwatch.daemon.mcp import Session
 
 
+DISCARDED_MAX: Final = 64 * 1024 * 1024
+DISCARDED_A_STEP: Final = 64 * 1024
+"""What a rejected client sends in a tenth of the time for a line, or it is not waited for."""
+
 _log: Final = logging.getLogger(__name__)
 
 
@@ -326,14 +330,21 @@ class Connection:
         """Send why the connection ends, and read on for a moment: else the reason may be lost."""
         if self._writer.is_closing():
             return
-        discarded = 0
-        with suppress(OSError, TimeoutError):
+        discarded, until = 0, DISCARDED_A_STEP
+        step_s = self._limits.frame_time.total_seconds() / 10
+        with suppress(OSError):
             self._writer.write(frames.encode(frames.failure(None, error)))
             self._writer.write_eof()
-            async with asyncio.timeout(self._limits.frame_time.total_seconds()):
-                # A rejected client may read the reason only once it has sent everything.
-                while discarded < (64 * 1024 * 1024) and (data := await self._reader.read(65536)):
-                    discarded += len(data)
+            # A rejected client may read the reason only once it has sent everything; one that sends
+            # little by little is not waited for.
+            while discarded < DISCARDED_MAX:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(step_s):
+                        while discarded < until and (data := await self._reader.read(65536)):
+                            discarded += len(data)
+                if discarded < until:
+                    return
+                until = discarded + DISCARDED_A_STEP
 
     async def _close(self) -> None:
         """Close the connection once the client has read everything, or after a time limit."""

@@ -82,14 +82,13 @@ def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
         later = changes.here(home, shelf, known, everywhere=ask.all_branches)
         newer = space.db.read(nodes.many, {one for ids in later.values() for one in ids})
         whose = space.db.read(authority.of_nodes, known.keys() | newer.keys())
+    every = [flag for flag in found if flag.node in known]
     asked = [
-        flag
-        for flag in found
-        if flag.node in known
-        and (flag.level == "warn" or ask.all or flag.verdict is Verdict.UNKNOWN)
+        flag for flag in every if flag.level == "warn" or ask.all or flag.verdict is Verdict.UNKNOWN
     ]
     # What a file of a person says still counts: agents load it, superseded or not.
     former = later.keys() - places.keys()
+    unlikely = {flag.node for flag in every} - {flag.node for flag in asked} - former - hidden_ids
     here = [flag for flag in asked if flag.node not in hidden_ids]
     living = [flag for flag in here if ask.all or flag.node not in former]
     shown = sorted(
@@ -109,6 +108,7 @@ def stale(home: Home, call: Call, ask: Stale) -> dict[str, object]:
             if flag.verdict is Verdict.UNKNOWN
         ],
         "hidden": len(asked) - len(here),
+        "unlikely": len(unlikely),
         "superseded": len(here) - len(living),
         "uncommitted": uncommitted_rows(elsewhere),
         "looking": looking,

@@ -254,6 +254,7 @@ class Gathered:
         head: where HEAD is.
         base: the digest of the block that was last agreed on this branch; '' for none.
         everywhere: whether its statements hold for the whole project.
+        unread: which of its lines were not read, and why.
         kept: see `File`, also for `stood` and `became`.
         dropped: keys of rules that its committed block has, and that do not count (`Resolved`).
         new_lines: by key, the lines of the rules in `became`.
@@ -271,6 +272,7 @@ class Gathered:
     problem: str
     head: Head
     everywhere: bool = True
+    unread: str = ""
     committed: bool = False
     brought: Set[str] = frozenset()
     branch: BranchFile = field(default_factory=BranchFile)
@@ -326,6 +328,7 @@ def gather(
     block: Absent | Block = Absent()
     statements: tuple[Statement, ...] | None = None
     everywhere = found.here
+    unread = ""
     if data is not None:
         marked = find(data)
         problem = _problem_of(data, marked)
@@ -334,6 +337,7 @@ def gather(
         if not problem:
             document = parsed(found.bridge, data)
             statements = document.statements
+            unread = " ".join(one.message for one in document.problems)
             everywhere = everywhere and document.travels
     was_adopted = row.adopted not in {"", UNTRACKED}
     if was_adopted and branch.refusal and not from_git and row.branch == head.branch:
@@ -352,6 +356,7 @@ def gather(
         problem=problem,
         head=head,
         everywhere=everywhere,
+        unread=unread,
         committed=committed,
         brought=_brought(space, row, head, rules) if changed and not from_git else frozenset(),
         branch=branch,

@@ -310,8 +310,11 @@ class Sync:
         """Write a file as decided, then store the agreement; return whether anything changed."""
         row, path, data = seen.row, seen.path, seen.data
         if data is None or plan is None:
-            reason = gathering.reason_of(seen.branch, row, data) if data is not None else ""
-            if data is None and self._space.repository.is_sparse(path):
+            reason = seen.unread
+            if data is not None:
+                both = (gathering.reason_of(seen.branch, row, data), seen.unread)
+                reason = "; ".join(filter(None, both))
+            elif self._space.repository.is_sparse(path):
                 reason = SPARSE
             self._recorder.record_agreement(seen, data, None, reason)
             return done.changed
@@ -337,6 +340,7 @@ class Sync:
             self._left_out_reason(plan),
             gathering.reason_of(seen.branch, row, data),
             gathering.misplaced(path, data),
+            seen.unread,
         )
         self._recorder.record_agreement(seen, data, plan, "; ".join(filter(None, reasons)), done)
         return done.changed or data != seen.data

@@ -145,3 +145,19 @@ def test_a_review_shows_all_that_reaches_the_agent_files(tree, unseen):
 )
 def test_signs_that_people_write_with_are_kept(repo, text):
     assert repo.show(repo.remember(text))["text"] == text
+
+
+def test_what_is_left_out_of_an_agent_file_is_named_with_its_line(tree):
+    tree.write(
+        "AGENTS.md",
+        "# For agents\n\n- Be brief\n- Ring \x07 the bell\n\n| a | b |\n|---|---|\n"
+        f"| \x01 one | two |\n\nA \x02 word.\n\n- {'long ' * 500}\n",
+    )
+    added = tree.add()
+
+    (row,) = [row for row in added["files"] if row["path"] == "AGENTS.md"]
+    assert "Line 4 is not read: it has control characters." in row["reason"]
+    assert "Line 8 is not read" in row["reason"]
+    assert "Nor are 1 other lines." in row["reason"]
+    tree.write("AGENTS.md", "# For agents\n\n- Be brief\n")
+    assert [row["reason"] for row in tree.add()["files"] if row["path"] == "AGENTS.md"] == [None]

@@ -844,3 +844,16 @@ def test_touching_a_file_or_its_mode_is_no_change(repo, retry):
     (repo.path / "src/net.py").chmod(0o755)
 
     assert repo.verdict(retry) == "fresh"
+
+
+def test_show_and_stale_agree_on_what_changed_and_is_likely_true(repo):
+    repo.write("src/rate.py", "def rate(x):\n    return x + 1\n")
+    repo.commit("rate")
+    memory = repo.remember("See `rate()` before you change amounts")
+    repo.write("src/rate.py", "def rate(x):\n    return x * 77\n")
+
+    found = repo.stale()
+
+    assert (found["stale"], found["unlikely"]) == ([], 1)
+    assert repo.stale(all=True)["unlikely"] == 0
+    assert repo.show(memory)["stale"]["level"] == ""

@@ -214,7 +214,7 @@ def test_show_prints_everything_known():
                 "text": "Use jose",
             }
         ],
-        "stale": {"verdict": "changed", "score": 0.9},
+        "stale": {"verdict": "changed", "score": 0.9, "level": "warn"},
     }
 
     value = {"path": "src/auth.ts", "symbol": "sign", "commit": shown["anchors"][0]["commit"]}

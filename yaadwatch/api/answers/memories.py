@@ -341,6 +341,9 @@ class Stale(TypedDict):
     """what cannot be judged"""
     hidden: int
     """how many are of branches that are not merged here; `all_branches` returns them"""
+    unlikely: int
+    """how many are left out because what they rest on changed and they are most likely still true;
+    `all` lists them"""
     superseded: int
     """how many are left out because newer memories supersede them and no person's file says them;
     `all` lists them"""
