@@ -336,9 +336,10 @@ def _print_result(found: "dict[str, Any]", terminal: Terminal) -> None:
         terminal.line(styled(new, "dim"), indent=10)
     if found["stale"]:
         terminal.line(styled(f"may be stale: {found['stale']['verdict']}", "yellow"), indent=10)
-    if later := found.get("superseded_by"):
-        ids = in_a_row([short(one["id"]) for one in later])
-        terminal.line(styled(f"superseded by {ids}", "yellow"), indent=10)
+    for key, words in (("superseded_by", "superseded by"), ("contradicts", "contradicts")):
+        if others := found.get(key):
+            ids = in_a_row([short(one["id"]) for one in others])
+            terminal.line(styled(f"{words} {ids}", "yellow"), indent=10)
 
 
 def _context(args: Namespace, client: "Client", _: Terminal) -> "Answer":

@@ -160,9 +160,10 @@ def _memories(found: FoundTexts) -> str:
     for row in results:
         stale = row.get("stale")
         flag = f" [may be stale: {stale['verdict']}]" if isinstance(stale, dict) else ""
-        others = cast("list[Mapping[str, object]]", row.get("superseded_by") or [])
-        later = ", ".join(short_id(str(one["id"])) for one in others)
-        flag += f" [superseded by {later}]" if later else ""
+        for key, words in (("superseded_by", "superseded by"), ("contradicts", "contradicts")):
+            others = cast("list[Mapping[str, object]]", row.get(key) or [])
+            named = ", ".join(short_id(str(one["id"])) for one in others)
+            flag += f" [{words} {named}]" if named else ""
         said = quoted(str(row["text"]))
         if row.get("unverified"):
             said = f"{as_name(str(row['by']).removeprefix('agent '))} noted, not approved: {said}"

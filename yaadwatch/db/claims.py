@@ -12,7 +12,7 @@ from typing import Final
 
 import apsw
 
-from yaadwatch.db.codec import Record, from_ms, json_list, to_ms
+from yaadwatch.db.codec import Record, column, from_ms, json_list, to_ms
 from yaadwatch.db.edges import is_superseded_sql
 from yaadwatch.model.memories import EVIDENCE, LINK, Claimed, Clash, Gap, Resolution, Stated, Thing
 
@@ -48,6 +48,12 @@ def many(conn: apsw.Connection, ids: Iterable[int]) -> dict[int, Claimed]:
     """
     where = "WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
     return {claim.id: claim for claim in _ROW.select(conn, where, (json_list(ids),))}
+
+
+def claimants(conn: apsw.Connection, ids: Iterable[str]) -> list[str]:
+    """Return those of these memories that claim something."""
+    sql = "SELECT DISTINCT node FROM claims WHERE node IN (SELECT value FROM json_each(?))"
+    return column(conn, sql, (json_list(ids),))
 
 
 def of_node(conn: apsw.Connection, node: str) -> list[Claimed]:

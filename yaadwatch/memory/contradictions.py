@@ -98,6 +98,18 @@ def of_memory(
     return shelf.db.read(seen_from, view_of(home, shelf), look)
 
 
+def others_of(conn: Connection, ids: Sequence[str], now: datetime) -> dict[str, list[str]]:
+    """Return the memories that claim other values than each of these, by its id; [] is left out."""
+    found: dict[str, list[str]] = {}
+    for node in claims.claimants(conn, ids):
+        pairs = [{clash.claim, clash.other} for clash in _values(conn, now, CLASHES_MAX, node=node)]
+        known = claims.many(conn, set().union(*pairs))
+        others = {known[one].node for pair in pairs for one in pair} - {node}
+        if others:
+            found[node] = sorted(others)
+    return found
+
+
 def stores(both: Shelves) -> list[Shelf]:
     """Return the stores that may have contradictions: the project's and the user's."""
     return [shelf for shelf in (both.project, both.own) if shelf is not None]

@@ -9,7 +9,7 @@ from yaadwatch.api.messages.memories import Recall
 from yaadwatch.db import authority, edges, fulltext, nodes, sessions
 from yaadwatch.db.files import Connection
 from yaadwatch.db.visibility import among, by_work, seen_from
-from yaadwatch.memory import changes, flags, lessons, views, visibility
+from yaadwatch.memory import changes, contradictions, flags, lessons, views, visibility
 from yaadwatch.memory.visibility import view_of
 from yaadwatch.model.errors import Code, YaadError
 from yaadwatch.model.events import instant, is_day
@@ -105,6 +105,13 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
             ids_shown,
             lambda shelf, ids: changes.here(home, shelf, ids, everywhere=ask.all_branches),
         )
+        against = _of_stores(
+            found,
+            ids_shown,
+            lambda shelf, ids: shelf.db.read(
+                seen_from, view_of(home, shelf), contradictions.others_of, ids, now
+            ),
+        )
         # What is done reads as what is to be done.
         states = _of_stores(
             found,
@@ -143,6 +150,11 @@ def recall(home: Home, call: Call, ask: Recall) -> dict[str, object]:
                 "superseded_by": [{"id": new} for new in later[item.id]]
                 if item.id in later
                 else None,
+                **(
+                    {"contradicts": [{"id": one} for one in against[item.id]]}
+                    if item.id in against
+                    else {}
+                ),
             }
             for item in fitted.items
         ],

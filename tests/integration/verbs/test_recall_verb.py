@@ -283,6 +283,19 @@ class TestWhichAreMeant:
         assert found(repo, "deploy", at=f"{today:%Y-%m-%d}") == [there]
         assert sorted(found(repo, "deploy")) == [there, later]
 
+    def test_what_contradicts_an_answer_is_told_with_it(self, repo):
+        short = repo.remember("API timeout is 30 seconds")
+        long = repo.remember("API timeout is 60 seconds")
+        repo.remember("API keys are in the vault")
+
+        told = {row["id"]: row.get("contradicts") for row in asked(repo, "api")["results"]}
+
+        assert {short: [{"id": long}], long: [{"id": short}]}.items() <= told.items()
+        assert len(told) == 3
+        assert list(told.values()).count(None) == 1
+        repo.link(long, "supersedes", short)
+        assert not any("contradicts" in row for row in asked(repo, "api")["results"])
+
     def test_what_stands_in_the_place_of_an_answer_is_told_with_it(self, repo):
         put(
             repo,

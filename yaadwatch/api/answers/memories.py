@@ -93,6 +93,8 @@ class Hit(Said):
     stale: ShortFlag | None
     superseded_by: list[_Id] | None
     """the memories that supersede it now, on this branch"""
+    contradicts: NotRequired[list[_Id]]
+    """the memories that say something else of the same thing"""
 
 
 class Recalled(TypedDict):
