@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from yaadwatch.anchors import settings
 from yaadwatch.anchors.definitions import tree_of_settings
-from yaadwatch.text.words import cached, word_set
+from yaadwatch.text.words import cached_short, word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -106,7 +106,7 @@ def member(name: str) -> str:
     return re.sub(r"[\W_]", "", last.lower().replace("++", "pp").replace("#", "sharp"))
 
 
-@cached(16)
+@cached_short(16, 64_000)
 def sets_in(path: str, source: str) -> tuple[CodeSet, ...]:
     """Return the sets of a file; of several with one name the only one with two members or more.
 
@@ -114,7 +114,7 @@ def sets_in(path: str, source: str) -> tuple[CodeSet, ...]:
         path: the file's name, which decides how it is read.
         source: its text.
     """
-    if len(source) > SOURCE_CHARS_MAX:
+    if len(source) > SOURCE_CHARS_MAX or "<<<<<<< " in source:  # an unfinished merge
         return ()
     found = [
         one
@@ -135,7 +135,7 @@ def sets_in(path: str, source: str) -> tuple[CodeSet, ...]:
 def _found(path: str, source: str) -> Iterator[CodeSet]:
     root = tree_of_settings(source.encode(), path)
     if root is not None:
-        yield from _of_settings(root, source.encode())
+        yield from _of_settings(root, source.encode()) if not root.has_error else ()
         return
     file = path.rpartition("/")[2]
     for name, (pattern, ending) in _LINES.items():

@@ -97,7 +97,7 @@ _OPEN_BEFORE: Final = re.compile(
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _AFFIXES: Final = word_set(
     """
-    all known supported available default registered valid builtin built in list names registry map
+    all known supported available registered valid builtin built in list names registry map
     table types kinds options values choices enum set items by name the our
     """
 )

@@ -194,6 +194,21 @@ SILENT = [
         {"a.py": "LANGUAGES = tuple(load())\n"},
     ),
     ({"c.yml": COMPOSE}, "`c.yml` has three services", {"c.yml": "services: [\n"}),
+    (
+        {"c.yml": COMPOSE},
+        "`c.yml` has three services",
+        {"c.yml": COMPOSE.replace("  db:\n", "  db: {\n")},
+    ),
+    (
+        {"a.py": LANGUAGES},
+        "Three languages are supported.",
+        {
+            "a.py": LANGUAGES.replace(
+                '    "rust",\n', '<<<<<<< ours\n    "c",\n=======\n>>>>>>> theirs\n'
+            )
+        },
+    ),
+    ({"a.py": LANGUAGES}, "Three languages are supported.", {"a.py": LANGUAGES.replace(")", "")}),
 ]
 
 
@@ -226,3 +241,60 @@ def test_the_flag_goes_when_the_set_is_as_it_was(repo):
     repo.commit("back", {"z.txt": "z\n"})
 
     assert stale.stale(repo.home, repo.call, all=True)["stale"] == []
+
+
+def test_reanchor_puts_the_new_number_in_and_clears_the_flag(repo):
+    repo.commit("before", {"a.py": LANGUAGES, **MODULES})
+    memories = [
+        repo.remember(said)
+        for said in ("Three languages are supported.", "`src/modules/` has 3 modules.")
+    ]
+    grown = {
+        "a.py": LANGUAGES.replace(")\n", '    "java",\n)\n'),
+        "src/modules/teams.py": "x = 1\n",
+    }
+    repo.commit("the change", grown)
+    assert len(repo.stale()["stale"]) == 2
+
+    repo.reanchor(all=True)
+
+    texts = [repo.show(memory)["text"] for memory in memories]
+    assert texts == ["Four languages are supported.", "`src/modules/` has 4 modules."]
+    assert repo.stale(all=True)["stale"] == []
+
+
+def test_a_set_is_counted_before_its_commit_and_on_each_branch(repo):
+    repo.commit("before", MODULES)
+    repo.write("src/modules/teams.py", "x = 1\n")
+    repo.remember("`src/modules/` has 4 modules.")
+    assert repo.stale(all=True)["stale"] == []
+
+    repo.commit("add it", {"z.txt": "z\n"})
+    assert repo.stale(all=True)["stale"] == []
+
+    repo.write("src/modules/plans.py", "x = 1\n")
+    (row,) = repo.stale(all=True)["stale"]
+    assert row["reason"] == "*.py in src/modules: was 4, is now 5; plans came"
+    assert row["uncommitted"]
+
+
+def test_a_set_whose_file_moved_is_followed_and_one_whose_folder_did_is_silent(repo):
+    repo.commit("before", {"a.py": LANGUAGES, **MODULES})
+    for said in ("Three languages are supported.", "There are three modules."):
+        repo.remember(said)
+
+    repo.git("mv", "a.py", "b.py")
+    repo.git("mv", "src/modules", "src/parts")
+    repo.commit("move both, change one", {"b.py": LANGUAGES.replace('    "rust",\n', "")})
+
+    (row,) = repo.stale(all=True)["stale"]
+    assert row["reason"] == "LANGUAGES in a.py: was 3, is now 2; rust went"
+
+
+def test_a_set_that_may_hold_a_secret_is_not_kept(repo):
+    token = "ghp_" + "a1B2" * 9
+    repo.commit("before", {"a.py": f'LANGUAGES = ("go", "rust", "{token}")\n'})
+
+    remembered = repo.remembered("Three languages are supported.")
+
+    assert [anchor["path"] for anchor in remembered["anchors"]] == []
