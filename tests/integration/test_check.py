@@ -673,3 +673,19 @@ def test_path_that_is_a_secret_is_masked(repo):
         told = check(repo, "--format", form)
         assert token not in told.out + told.err
         assert "[masked:github-token]/CLAUDE.md" in told.out.replace("%3A", ":")
+
+
+def test_rules_that_one_commit_made_false_in_one_way_are_told_together(repo):
+    repo.add(
+        "AGENTS.md",
+        "Follow `src/net.py`:\n\n- Retry twice\n- Close what is open\n\n- See `src/net.py`\n",
+        "two",
+    )
+    repo.git("mv", "src/net.py", "src/http.py")
+    repo.git("commit", "-qm", "rename")
+
+    ran = check(repo)
+
+    assert ran.out.count("    src/net.py is now src/http.py\n") == 1
+    assert "    the same in AGENTS.md:4, AGENTS.md:6\n" in ran.out
+    assert "4 rules may be false" in ran.out

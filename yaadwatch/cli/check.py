@@ -4,12 +4,13 @@ import os
 from argparse import Namespace
 
 from yaadwatch.cli.commands import option, prints
-from yaadwatch.cli.stale import COLOURS, now_at, print_evidence
+from yaadwatch.cli.stale import COLOURS, cause, now_at, print_evidence
 from yaadwatch.cli.terminal import Terminal, count, day, styled
 from yaadwatch.model.errors import Code, YaadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import Any
 
@@ -136,7 +137,7 @@ def check(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
 
 
 def _print_findings(answer: "Answer", terminal: Terminal) -> None:
-    for found in answer["false"]:
+    for found, *others in _by_cause(answer["false"]):
         verdict = styled(str(found["verdict"]), COLOURS.get(found["verdict"], "yellow"))
         written = found.get("written")
         since = f", written {day(written['at'])} ({written['id'][:10]})" if written else ""
@@ -153,6 +154,8 @@ def _print_findings(answer: "Answer", terminal: Terminal) -> None:
             if text:
                 terminal.line(what, styled(str(text), "green"), indent=4)
                 break
+        if others:
+            terminal.line(f"the same in {', '.join(map(_place, others))}", indent=4)
         terminal.gap()
     for unknown in answer["unknown"]:
         terminal.line(f"{_place(unknown)}: could not be judged: {unknown['reason']}", hang=4)
@@ -160,6 +163,15 @@ def _print_findings(answer: "Answer", terminal: Terminal) -> None:
         terminal.line(f"{unread['path']}: {unread['reason']}", hang=4)
     if answer.get("note"):
         terminal.line(styled(str(answer["note"]), "yellow"))
+
+
+def _by_cause(false: "Sequence[Row]") -> "list[list[Row]]":
+    """Return the findings in their order, those that one commit made false in one way together."""
+    causes: dict[tuple[str, str, str], list[Row]] = {}
+    for found in false:
+        key = (str(found["verdict"]), str(found["reason"]), cause(found))
+        causes.setdefault(key, []).append(found)
+    return list(causes.values())
 
 
 def _summary(answer: "Answer") -> str:
