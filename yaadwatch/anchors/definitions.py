@@ -75,7 +75,7 @@ def define(source: bytes, path: str, symbol: str) -> Definition:
         return Definition(state=State.BROKEN)  # conflict markers join the lines around them
     if language.is_settings:
         return _define_key(root, source, symbol)
-    found = matching(list(parsing.definitions(root, source, language)), symbol)
+    found = matching(parsing.definitions(root, source, language), symbol)
     if not found:
         return _without(root, source, symbol)
     if len(found) > DEFINITIONS_MAX:
@@ -108,7 +108,7 @@ def is_only_laid_out(old: bytes, new: bytes, path: str, symbol: str) -> bool:
     then, now = _pieces(source), _pieces(unified(new))
     if then == now:
         return True
-    found = matching(list(parsing.definitions(root, source, language)), symbol)
+    found = matching(parsing.definitions(root, source, language), symbol)
     if not 0 < len(found) <= DEFINITIONS_MAX:
         return False
     if any(then.count(one) != now.count(one) for one in _HIDES_CODE):

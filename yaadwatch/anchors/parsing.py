@@ -8,7 +8,7 @@ import functools
 import importlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,7 @@ _CHUNK_BYTES = 4 * 1024
 _spare: list[bytearray] = []
 """Empty buffers that no parser is reading."""
 
+_KEPT_BYTES_MAX = 128 * 1024
 _KEPT_MAX = 4
 _ONE_BYTES_MAX = 512 * 1024
 """For larger files, up to this size, only the last tree is cached."""
@@ -79,7 +80,7 @@ def parse(source: bytes, language: "Language") -> "Node | None":
     """
     if len(source) > _ONE_BYTES_MAX:
         return _parsed(source, language)
-    return (_kept if len(source) <= 128 * 1024 else _last)(source, language)
+    return (_kept if len(source) <= _KEPT_BYTES_MAX else _last)(source, language)
 
 
 @cached(_KEPT_MAX)
@@ -231,15 +232,26 @@ class _Open:
     node: "Node"
 
 
-def definitions(root: "Node", source: bytes, language: CodeLanguage) -> Iterator[Found]:
-    """Yield the definitions of a file, outer before inner.
+def definitions(root: "Node", source: bytes, language: CodeLanguage) -> "Sequence[Found]":
+    """Return the definitions of a file, outer before inner.
 
-    An assignment inside a module wrapper counts when nothing else in the file has its name.
+    An assignment inside a module wrapper counts when nothing else in the file has its name. Those
+    of the last small files are cached, because several names are searched in one file.
     """
+    read = _kept_definitions if len(source) <= _KEPT_BYTES_MAX else _read_definitions
+    return read(root, source, language)
+
+
+def _read_definitions(root: "Node", source: bytes, language: CodeLanguage) -> "Sequence[Found]":
     modules = {one.id for one in language.wrappers(root, source)} if language.wrappers else set()
     found = list(_definitions(root, source, language, modules))
     named = Counter(one.name[-1] for one, _ in found)
-    yield from (one for one, wrapped in found if not wrapped or named[one.name[-1]] == 1)
+    return [one for one, wrapped in found if not wrapped or named[one.name[-1]] == 1]
+
+
+@cached(2)
+def _kept_definitions(root: "Node", source: bytes, language: CodeLanguage) -> "Sequence[Found]":
+    return _read_definitions(root, source, language)
 
 
 def _definitions(

@@ -35,7 +35,7 @@ from yaadwatch.workspace import agent_files
 from yaadwatch.workspace.agent_files import ODD
 from yaadwatch.workspace.workspace import require_files, require_repository
 
-COMMITS_MAX = 12
+COMMITS_MAX = 24
 """Commits in which the rules of a checkout are looked up; later ones represent the others."""
 LINK_HOPS_MAX = 4
 RULES_MAX = 4096
@@ -361,7 +361,7 @@ def _at_base(rules: Sequence[Rule], then: Sequence[AtHead]) -> _Anchored:
         left = [rule for rule in left if rule.text_hash not in known]
         if is_first:
             done.new, is_first = left, False
-        found = anchoring.anchor([one.source for one in old], view, view.head.commit)
+        found = anchoring.anchor(_sources(old), view, view.head.commit)
         for rule, own in zip(old, found, strict=True):
             if own:
                 done.resting.append((rule, own))
@@ -374,7 +374,7 @@ def _at_base(rules: Sequence[Rule], then: Sequence[AtHead]) -> _Anchored:
 def _as_written(rules: Sequence[Rule], head: AtHead) -> _Anchored:
     """Return rules with what each rested on in the commit that gave it its words.
 
-    What a rule names that came later counts as it is at HEAD.
+    A rule of which all came later is tied to what is at HEAD.
     """
     done = _Anchored()
     repository, here = head.history, head.head.commit
@@ -391,6 +391,7 @@ def _as_written(rules: Sequence[Rule], head: AtHead) -> _Anchored:
     )
     cut_at = layout.cut_at(repository.layout)
     by_commit: dict[str, list[Rule]] = {}
+    later: list[Rule] = []
     for path, error in since.failed.items():
         why = error.message if repository.is_whole else "git does not have all of it here"
         done.unread.append((path, f"its history cannot be read: {why}"))
@@ -406,15 +407,22 @@ def _as_written(rules: Sequence[Rule], head: AtHead) -> _Anchored:
             done.new.append(rule)
             done.unjudged.append((rule, NOT_COMMITTED))
     every = [(commit, rule) for commit, some in by_commit.items() for rule in some]
-    now = anchoring.anchor([rule.source for _, rule in every], head, here)
-    at_head = {rule: own for (_, rule), own in zip(every, now, strict=True)}
-    for rule, then in _anchors_then(every, repository, done):
-        own = uncommitted.and_since(then, at_head[rule], head, head)
+    for rule, own in _anchors_then(every, repository, done):
+        if own:
+            done.resting.append((rule, own))
+        else:
+            later.append(rule)
+    # All that the others name came later: it counts as it is at HEAD.
+    for rule, own in zip(later, anchoring.anchor(_sources(later), head, here), strict=True):
         if own:
             done.resting.append((rule, own))
         else:
             done.unjudged.append((rule, NAMES_NO_CODE))
     return done
+
+
+def _sources(rules: Sequence[Rule]) -> list[Source]:
+    return [rule.source for rule in rules]
 
 
 def _anchors_then(
