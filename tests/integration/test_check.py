@@ -320,6 +320,15 @@ class TestSinceWritten:
         repo.write("src/door.py", "def knock_once():\n    return 1\n")
         assert false(repo) == [("CLAUDE.md:5", "gone")]
 
+    def test_a_word_that_names_a_folder_names_no_key_of_that_name(self, repo):
+        repo.write("e2e/first.txt", "one\n")
+        repo.write("ui/run.config.ts", "export default { e2e: { base: 1 } };\n")
+        repo.add("CLAUDE.md", "- End to end: the `e2e` module\n", "tests")
+        repo.git("rm", "-q", "ui/run.config.ts")
+        repo.commit("other runner")
+
+        assert false(repo) == []
+
     def test_a_moved_or_rewrapped_rule_and_a_renamed_file_are_no_new_words(self, repo):
         repo.move("CLAUDE.md", "AGENTS.md")
         repo.commit("for all agents")

@@ -22,6 +22,11 @@ _A_NAME = (
     r"|(?<![\w$.:/-])(?:[\w$]{1,60}\(\)|[A-Za-z0-9]{1,30}(?:_[A-Za-z0-9]{1,30}){1,6}))"
 )
 _THINGS = rf"{_A_NAME}(?:(?:, ?(?:or |and )?| or | and | ?/ ?){_A_NAME}){{0,5}}"
+_EXAMPLE_OF_WRONG = re.compile(
+    r"(?i)\b(?:do not|don['’]t|never|avoid)\b[^.!?()\n]{0,200}"
+    r"\((?:for (?:example|instance)|e\.g\.|such as|like)[,:]?\s([^()\n]{1,400})\)"
+)
+"""What nobody is to write: "do not put untrusted input into commands (for example, `echo $x`)"."""
 _TO_USE = (
     r"(?:(?:us(?:e|ing)|call(?:ing)?|pass(?:ing)?|import(?:ing)?|rely(?:ing)? on|reach(?:ing)? for"
     r"|the|an?|any|your own|raw|plain|bare|old|legacy|direct|manual|hand-written|deprecated)"
@@ -133,6 +138,7 @@ _PLANS = (_MOVED, _REPLACED, _DELETED, _TODO, _TO_BE_DELETED)
 _GOES: Final = ("removed", "deleted", "dropped")
 _PATTERNS: Final = (
     (_INSTEAD, ("instead of", "rather than", "in place of", "as opposed to")),
+    (_EXAMPLE_OF_WRONG, ("for example", "for instance", "e.g.", "such as", "like")),
     (_NO_HEIR, ("replace", "swap", "switch")),
     (_GONE, ("exist", "gone", "no longer", "removed")),
     (
@@ -189,7 +195,9 @@ def without(text: str) -> str:
                 start = others.end() if others is not None else start
             before = text[max(0, start - _SENTENCE_MAX) : start]
             behind = text[found.end() : found.end() + _SENTENCE_MAX]
-            if pattern is _INSTEAD:
+            if pattern is _EXAMPLE_OF_WRONG:
+                kept = False
+            elif pattern is _INSTEAD:
                 kept = bool(_NOT.search(before) or _PUT.search(before))
             elif pattern is _ANNOUNCED:
                 kept = _conditional(before, behind) or bool(_AGAIN.match(behind))
@@ -241,6 +249,10 @@ _METHOD = re.compile(r"(?<![\w)\]\"'.])\.([A-Za-z_]\w{2,80})\(")
 """A method of something that the text leaves out: `.close()`."""
 _GLOB = re.compile(r"(?<![\w*{])[\w@.~/*{-](?:[\w@./*~+{}-]|,(?=[\w.]))*")
 _PATTERN_HAS = re.compile(r"\A(?=.*\*)(?=.*[/.])|\{[\w@./*-]+,")
+_FOREIGN = re.compile(r"(?:gh|glab|git|brew|apt|apt-get)\s|mcp__")
+"""How a command of another program begins, whose words and options are not the project's; and the
+name under which an agent sees a tool, which no code holds.
+"""
 _SPAN_WORDS_MAX = 5
 """A longer piece of code is a sentence, or has one in it: its plain words mean nothing."""
 _TICKS = re.compile(r"`+")
@@ -352,8 +364,9 @@ def mentions(text: str) -> Mentions:
         paths |= dict.fromkeys(_paths(code, quoted=True))
     for code in spans:
         span = _PLACEHOLDER.sub(" ", code)
-        names |= dict.fromkeys(_names(span, quoted=len(code.split()) == 1))
-        found = _WORD.findall(span)
+        if not span.startswith("mcp__"):
+            names |= dict.fromkeys(_names(span, quoted=len(code.split()) == 1))
+        found = [] if _FOREIGN.match(span) else _WORD.findall(span)
         short = len(span.split()) <= _SPAN_WORDS_MAX
         words |= dict.fromkeys(word for word in found if short or not word.isalpha())
         runs |= dict.fromkeys(commands(code))

@@ -403,8 +403,13 @@ def _define(one: AnchorSearch, maker: Maker) -> None:
         here = [maker.definition(path, symbol, trust) for path in one.files]
         inside = [found for found in here if found is not None]
         one.found.extend(inside)
-        if not inside:
+        if not inside and (trust == "given" or not _is_folder_word(symbol, maker.view)):
             one.homeless.append((symbol, trust))
+
+
+def _is_folder_word(symbol: str, view: View) -> bool:
+    """Return whether a plain word is a folder's name: "the `e2e` module" means no key `e2e`."""
+    return symbol.isalnum() and symbol.islower() and view.listing().names_folder(symbol)
 
 
 def _define_anywhere(one: AnchorSearch, maker: Maker) -> None:

@@ -35,6 +35,11 @@ texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=20).map(
         ("Run `make_all` instead of editing `fetch_one` by hand", {"make_all", "fetch_one"}, set()),
         ("`fetch_one` is no longer than `fetch_all`", {"fetch_one", "fetch_all"}, set()),
         ("Never call `fetch_one`", {"fetch_one"}, set()),
+        ("Do not run input (for example, `echo ${{ fetch_one }}`)", set(), {"fetch_one"}),
+        ("Never log secrets (e.g. `a_b`, `c_d`); `fetch_all` masks", {"fetch_all"}, {"a_b", "c_d"}),
+        ("Avoid shared state such as `a_b` (like `fetch_one`)", {"a_b"}, {"fetch_one"}),
+        ("Call helpers (such as `fetch_all`). Don't copy", {"fetch_all"}, set()),
+        ("Don't copy. Call helpers (such as `fetch_all`)", {"fetch_all"}, set()),
         ("Call `fetch_all`, and `fetch_one` is gone", {"fetch_all"}, {"fetch_one"}),
         ("Call `fetch_all`, `fetch_one` no longer exists", {"fetch_all"}, {"fetch_one"}),
         ("`fetch_all` and `fetch_one` are gone", set(), {"fetch_all", "fetch_one"}),
@@ -180,6 +185,13 @@ def test_only_what_is_not_used_is_left_out(text, kept, left_out):
     found = set(mentions(text).symbols)
     assert kept <= found
     assert not left_out & found
+
+
+def test_commands_of_other_programs_and_tools_of_agents_name_no_code():
+    others = "`gh pr view --json statusRollup`, `git log --first-parent`, `brew install a_b`"
+    tools = "`mcp__shop__add_row()`, `mcp__shop__list`"
+    assert not {*mentions(others).words, *mentions(tools).words, *mentions(tools).symbols}
+    assert "build_all" in mentions("`npm run build_all`, as `git_log` does").words
 
 
 def test_paths_and_commands_are_left_out_too():
