@@ -320,14 +320,18 @@ class TestSinceWritten:
         repo.write("src/door.py", "def knock_once():\n    return 1\n")
         assert false(repo) == [("CLAUDE.md:5", "gone")]
 
-    def test_a_word_that_names_a_folder_names_no_key_of_that_name(self, repo):
-        repo.write("e2e/first.txt", "one\n")
+    def test_a_plain_word_means_a_function_or_type_and_no_key_or_variable(self, repo):
         repo.write("ui/run.config.ts", "export default { e2e: { base: 1 } };\n")
-        repo.add("CLAUDE.md", "- End to end: the `e2e` module\n", "tests")
-        repo.git("rm", "-q", "ui/run.config.ts")
-        repo.commit("other runner")
+        repo.write("tools/bump.mjs", "const [major] = version;\nexport function stamp() {}\n")
+        repo.write("tools/say.py", "print('a major e2e change of docs')\n")
+        repo.write("lexer/Cargo.toml", "[features]\ndocs = []\n")
+        said = ("End to end: the `e2e` module", "`major`: breaks users", "`docs:`, for pages")
+        repo.write("CLAUDE.md", "".join(f"- {one}\n" for one in (*said, "Run `stamp` last")))
+        repo.commit("words")
+        repo.git("rm", "-q", "ui/run.config.ts", "tools/bump.mjs", "lexer/Cargo.toml")
+        repo.commit("gone")
 
-        assert false(repo) == []
+        assert false(repo) == [("CLAUDE.md:4", "gone")]
 
     def test_a_moved_or_rewrapped_rule_and_a_renamed_file_are_no_new_words(self, repo):
         repo.move("CLAUDE.md", "AGENTS.md")

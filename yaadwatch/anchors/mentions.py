@@ -8,7 +8,7 @@ instead of `requests.get`", "`client.on()` does not exist", "`make old` is repla
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -243,6 +243,7 @@ _OWN_LINK = re.compile(
     r"([\w@./+-]{1,300})"
 )
 """A file or folder of a repository, as its host shows it; whose it is, the tree tells."""
+_PERSON = re.compile(r"https://(?:github|gitlab)\.com/([\w-]{1,40})(?![\w/.-])")
 _WORD = re.compile(r"(?<![\w$-])(?:--?)?[A-Za-z_$][\w$]*(?:-[\w$]+)*(?![\w$])")
 _OPTION = re.compile(r"(?<![\w$-])--[a-z][\w-]{2,60}(?![\w$-])")
 _METHOD = re.compile(r"(?<![\w)\]\"'.])\.([A-Za-z_]\w{2,80})\(")
@@ -390,13 +391,19 @@ def mentions(text: str) -> Mentions:
         words |= dict.fromkeys(_OPTION.findall(prose))
     return Mentions(
         paths=tuple(paths)[:MENTIONS_MAX],
-        symbols=tuple(names)[:MENTIONS_MAX],
+        symbols=tuple(_without_people(names, text))[:MENTIONS_MAX],
         globs=tuple(globs)[:MENTIONS_MAX],
         words=tuple(words)[:MENTIONS_MAX],
         commands=tuple(runs)[:MENTIONS_MAX],
         lines=tuple(line_counts(text))[:MENTIONS_MAX],
         versions=tuple(versions(plain))[:MENTIONS_MAX],
     )
+
+
+def _without_people(names: Iterable[str], text: str) -> list[str]:
+    """Return names without those of people whose page the text links to."""
+    people = set(_PERSON.findall(text))
+    return [name for name in names if name not in people]
 
 
 def endpoints(text: str) -> Iterator[str]:

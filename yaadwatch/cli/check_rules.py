@@ -37,6 +37,8 @@ from yaadwatch.workspace.workspace import require_files, require_repository
 
 COMMITS_MAX = 24
 """Commits in which the rules of a checkout are looked up; later ones represent the others."""
+LARGE_FILES, LARGE_COMMITS_MAX = 15_000, 8
+"""A repository with so many files is looked at in fewer commits: each takes seconds."""
 LINK_HOPS_MAX = 4
 RULES_MAX = 4096
 """Rules whose commit is looked up; the others cannot be judged."""
@@ -381,13 +383,14 @@ def _as_written(rules: Sequence[Rule], head: AtHead) -> _Anchored:
     said: dict[str, list[str]] = {}
     for rule in rules:
         said.setdefault(rule.path, []).append(rule.text_hash)
+    is_large = len(repository.tracked()) > LARGE_FILES
     since = lookback.wording_commits(
         repository,
         agent_files.formats(),
         here,
         said.items(),
         statements_max=RULES_MAX,
-        commits_max=COMMITS_MAX,
+        commits_max=LARGE_COMMITS_MAX if is_large else COMMITS_MAX,
     )
     cut_at = layout.cut_at(repository.layout)
     by_commit: dict[str, list[Rule]] = {}

@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from yaadwatch.anchors import counts, facts, literals, stated_sets, targets, values
+from yaadwatch.anchors import counts, definitions, facts, literals, stated_sets, targets, values
 from yaadwatch.anchors.counts import is_distinctive
 from yaadwatch.anchors.definitions import last_part
 from yaadwatch.anchors.mentions import mentions, without
+from yaadwatch.anchors.naming import Kind
 from yaadwatch.anchors.tree import Tree
 from yaadwatch.model.anchors import ASSIGNED, DECLARED, HELD, STANDS, Anchor, Method
 from yaadwatch.model.limits import ANCHORS_PER_NODE_MAX
@@ -187,6 +188,14 @@ class Maker:
             first, second = next(defining, None), next(defining, None)
             self._homes[symbol] = first if second is None else None
         return self._homes[symbol]
+
+    def is_function_or_type(self, path: str, symbol: str) -> bool:
+        """Return whether a file defines a function, class or other type of that name."""
+        named = definitions.names(self.view.read(path) or b"", path)
+        return any(
+            one.kind in (Kind.FUNCTION, Kind.TYPE) and last_part(one.name) == symbol
+            for one in named
+        )
 
     def look_up(self, symbols: Iterable[str]) -> None:
         """Look up many names file by file: parsing a file costs the most."""
@@ -403,19 +412,17 @@ def _define(one: AnchorSearch, maker: Maker) -> None:
         here = [maker.definition(path, symbol, trust) for path in one.files]
         inside = [found for found in here if found is not None]
         one.found.extend(inside)
-        if not inside and (trust == "given" or not _is_folder_word(symbol, maker.view)):
+        if not inside:
             one.homeless.append((symbol, trust))
-
-
-def _is_folder_word(symbol: str, view: View) -> bool:
-    """Return whether a plain word is a folder's name: "the `e2e` module" means no key `e2e`."""
-    return symbol.isalnum() and symbol.islower() and view.listing().names_folder(symbol)
 
 
 def _define_anywhere(one: AnchorSearch, maker: Maker) -> None:
     """Anchor names without a file in the text, where exactly one file defines them."""
     for symbol, trust in one.homeless:
         path = maker.only_definer(symbol)
+        is_plain = trust != "given" and symbol.isalnum() and symbol.islower()
+        if path is not None and is_plain and not maker.is_function_or_type(path, symbol):
+            continue  # "`major`: breaks users" means no variable `major` of some script
         found = maker.definition(path, symbol, trust) if path is not None else None
         if found is not None:
             one.found.append(found)
