@@ -72,7 +72,7 @@ class _WordsOfTexts:
             plain = {word: parts_of(word.encode()) == [word.encode()] for word in every}
             self._plain = {word.encode(): word for word, is_plain in plain.items() if is_plain}
             self._others = [word for word, is_plain in plain.items() if not is_plain]
-            self._likely = Likely([word.encode() for word in self._others])
+            self._likely = Likely([word.encode() for word in self._others], few=0)
             self._found = {}
 
     def of(self, blob: str) -> Sequence[str] | None:
@@ -85,8 +85,9 @@ class _WordsOfTexts:
     def _words_of(self, data: bytes) -> Sequence[str]:
         if is_binary(data):
             return ()
-        plain = self._plain.keys() & parts_of(data)
-        others = (self._others[at] for at in self._likely.among(data))
+        parts = frozenset(parts_of(data))
+        plain = self._plain.keys() & parts
+        others = (self._others[at] for at in self._likely.with_parts(parts))
         return (*(self._plain[part] for part in plain), *words_in(others, data))
 
 

@@ -138,8 +138,9 @@ class Likely:
     own: each word is searched by its rarest part.
     """
 
-    def __init__(self, words: Sequence[bytes]) -> None:
-        parts = [_PARTS.findall(word) for word in words] if len(words) > _FEW else []
+    def __init__(self, words: Sequence[bytes], few: int = _FEW) -> None:
+        self._few = few
+        parts = [_PARTS.findall(word) for word in words] if len(words) > few else []
         having = Counter(part for own in parts for part in set(own))
         self._all = range(len(words))
         self._always = [at for at, own in enumerate(parts) if not own]
@@ -152,13 +153,16 @@ class Likely:
 
     def among(self, text: bytes) -> Sequence[int]:
         """Return the indices of the words that a text may hold."""
-        if len(self._all) <= _FEW:
+        if len(self._all) <= self._few:
             return self._all
         if text is not self._last[0]:  # a file is asked about twice in a row
-            parts = self._by_part.keys() & parts_of(text)
-            found = [*self._always, *(at for part in parts for at in self._by_part[part])]
-            self._last = text, found
+            self._last = text, self.with_parts(parts_of(text))
         return self._last[1]
+
+    def with_parts(self, parts: Iterable[bytes]) -> Sequence[int]:
+        """Return what `among` does of a text with these `parts_of` it; of more than a few words."""
+        having = self._by_part.keys() & parts
+        return [*self._always, *(at for part in having for at in self._by_part[part])]
 
 
 class _Lines:
