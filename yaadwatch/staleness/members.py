@@ -90,8 +90,8 @@ def _fitting(
             *_in_folders(said, folders[:NAMED_MAX], view),
         ]
     else:
-        found = _anywhere(said, one.source.folder, view, files_by_word)
-        fits = [fit for fit in found if fit.rank == 3]
+        fits = _anywhere(said, one.source.folder, view, files_by_word)
+    fits = [fit for fit in fits if said.holds(fit.found.members)]
     best = max((fit.rank for fit in fits), default=0)
     fits = [fit for fit in fits if fit.rank == best]
     alike = {frozenset(map(member, fit.found.members)) for fit in fits}
@@ -102,6 +102,7 @@ def _fitting(
 def _in_files(
     said: StatedSet, paths: Iterable[str], named: frozenset[str], view: View
 ) -> Iterator[_Fit]:
+    """Yield the sets of files whose name or members fit, whether they are as stated or not."""
     for path in paths:
         source = (view.read(path) or b"").decode("utf-8", "replace")
         for found in code_sets.sets_in(path, source):
@@ -111,8 +112,14 @@ def _in_files(
                 rank = 3
             if not rank and said.members and not said.is_open:
                 rank = 1
-            if rank and said.holds(found.members):
+            if rank and not _is_by_chance(said, found):
                 yield _Fit(path, found, rank + is_named)
+
+
+def _is_by_chance(said: StatedSet, found: CodeSet) -> bool:
+    """Return whether two calls of one name prove nothing: "2 nodes", and a class is made twice."""
+    is_call = found.sort == "calls" and found.name != "route"
+    return is_call and not said.members and said.number < 3
 
 
 def _in_folders(said: StatedSet, folders: Iterable[str], view: View) -> Iterator[_Fit]:
@@ -122,14 +129,17 @@ def _in_folders(said: StatedSet, folders: Iterable[str], view: View) -> Iterator
             is_sort = said.noun in (_FOLDERS if found.name == "*/" else _FILES)
             is_whole = bool(said.members) and not said.is_open
             rank = 3 if is_sort else 2 if is_called else 1 if is_whole else 0
-            if rank and said.holds(found.members):
+            if rank:
                 yield _Fit(folder, found, rank)
 
 
 def _anywhere(
     said: StatedSet, folder: str, view: View, files_by_word: Mapping[str, Sequence[str]]
 ) -> list[_Fit]:
-    """Return the sets that are called as the text says; those of the text's folder first."""
+    """Return the sets that are called as the text says; those of the text's folder first.
+
+    None for a number alone where a set or folder of that name is not so: it may be meant.
+    """
     paths: dict[str, None] = {}
     words = list(stated_sets.search_words(said))
     for word in words:
@@ -140,12 +150,25 @@ def _anywhere(
     names = stated_sets.folder_names(said) if words else ()
     named = [path for name in names for path in tree.folders.get(name, ())]
     folders = [path for path in named if not _is_beside(f"{path}/")]
-    fits = [fit for fit in _in_files(said, files, frozenset(), view) if fit.found.sort != "calls"]
+    fits = [fit for fit in _in_files(said, files, frozenset(), view) if _is_whole(fit)]
     for one in folders if len(folders) <= NAMED_MAX else ():
-        every = folder_sets(view, one)
-        fits += [_Fit(one, found, 3) for found in every if said.holds(found.members)]
-    here = [fit for fit in fits if folder and fit.path.startswith(f"{folder}/")]
-    return here or fits
+        fits += [_Fit(one, found, 3) for found in folder_sets(view, one)]
+    fits = [fit for fit in fits if folder and fit.path.startswith(f"{folder}/")] or fits
+    so = [fit for fit in fits if said.holds(fit.found.members)]
+    others = {_source(fit) for fit in fits} - {_source(fit) for fit in so}
+    return so if said.members or not others else []
+
+
+def _is_whole(fit: _Fit) -> bool:
+    """Return whether a set may be what the project has of its sort, and not a part of something."""
+    found = fit.found
+    is_part = found.sort == "calls" or (found.sort in ("table", "list") and "." in found.name)
+    return fit.rank == 3 and not is_part and len(found.members) > 1
+
+
+def _source(fit: _Fit) -> tuple[str, str]:
+    """Return what declares a set; the files and folders of one folder are one."""
+    return fit.path, "" if fit.found.sort == _FOLDER else fit.found.name
 
 
 def _is_beside(path: str) -> bool:

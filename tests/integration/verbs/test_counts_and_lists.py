@@ -183,6 +183,21 @@ SILENT = [
         "There are three languages.",
         {"a.py": 'LANGUAGES = ("a1",)\n'},
     ),
+    (
+        {"a.py": LANGUAGES, "ui/b.ts": 'export const languages = ["en", "de"];\n'},
+        "There are three languages.",
+        {"a.py": 'LANGUAGES = ("a1",)\n'},
+    ),
+    (
+        {"hints.json": '{"ui": {"skills": {"label": 1, "help": 2, "order": 3}}}'},
+        "There are three skills.",
+        {"hints.json": '{"ui": {"skills": {"label": 1, "help": 2}}}'},
+    ),
+    (
+        {"run.py": "a = Node(1)\nb = Node(2)\n"},
+        "`run.py` starts 2 nodes",
+        {"run.py": "a = Node(1)\nb = Node(2)\nc = Node(3)\n"},
+    ),
     ({"a.py": LANGUAGES}, "Speak three languages.", {"a.py": 'LANGUAGES = ("a1", "b1")\n'}),
     # a test, or a file that holds a folder together, is no module
     (MODULES, "`src/modules/` has 3 modules.", {"src/modules/test_auth.py": "x = 1\n"}),
