@@ -58,6 +58,27 @@ def test_it_needs_no_home_folder_and_leaves_no_file(repo, tmp_path, home):
     assert everything(tmp_path) == before
 
 
+def test_a_hook_with_nothing_staged_reads_no_parser_and_no_store(repo):
+    """It runs before each commit, so it must cost next to nothing."""
+    heavy = ("apsw", "bridges", "mistune", "pygit2", "tree_sitter")
+    code = (
+        "import sys; from yaadwatch.cli.main import main; status = main(['check', '--staged']);"
+        f"print(status, [one for one in sys.modules if one.startswith({heavy})])"
+    )
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=repo.path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert ran.stdout.splitlines() == ["Nothing is staged, so no rule was looked at.", "0 []"]
+
+
 def test_sarif_has_what_the_published_schema_requires(repo):
     repo.write("a b%/CLAUDE.md", "- See `fetch` in `src/net.py`.\n")
     repo.commit("nested")

@@ -320,6 +320,16 @@ class TestSinceWritten:
         repo.write("src/door.py", "def knock_once():\n    return 1\n")
         assert false(repo) == [("CLAUDE.md:5", "gone")]
 
+    def test_a_file_is_not_replaced_when_pages_name_another_one_of_its_name(self, repo):
+        repo.write("web/AGENTS.md", "# Web\n")
+        repo.write("api/AGENTS.md", "# API\n")
+        repo.write("CLAUDE.md", "- See `web/AGENTS.md` for pages.\n")
+        skills = {f"skills/{n}.md": "Read AGENTS.md first\n" for n in range(13)}
+        repo.commit("guides", skills)
+        repo.commit("skills", dict.fromkeys(skills, "Read SKILL.md first\n"))
+
+        assert false(repo) == []
+
     def test_a_plain_word_means_a_function_or_type_and_no_key_or_variable(self, repo):
         repo.write("ui/run.config.ts", "export default { e2e: { base: 1 } };\n")
         repo.write("tools/bump.mjs", "const [major] = version;\nexport function stamp() {}\n")

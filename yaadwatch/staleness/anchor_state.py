@@ -80,6 +80,8 @@ def with_uses(anchor: Anchor, seen: Seen, head: AtHead) -> Seen:
         uses, spread = _uses(anchor, head)
         if not uses.lost and not uses.replaced:
             return seen
+        if anchor.method is Method.FILE and len(head.listing().by_name.get(word, ())) > 1:
+            return seen  # a file of the same name may be the one that is named less
         window = head.window(anchor.commit)
         lost = 0 if len(uses.lost) == 1 and window.comes_up(word) else len(uses.lost)
         if lost and spread > WIDE and _as_common(word, anchor.commit, head):
