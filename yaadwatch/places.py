@@ -48,6 +48,11 @@ def user_store() -> "Path":
     return _path(_home(), "yaad.db")
 
 
+def reserve() -> "Path":
+    """Return the file whose room is used to erase on a full disk."""
+    return _path(_home(), "reserve")
+
+
 def key_file() -> "Path":
     """Return the file of the key for hashes of people's lines."""
     return _path(_home(), "key")

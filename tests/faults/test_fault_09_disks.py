@@ -242,3 +242,24 @@ def test_on_a_disk_that_is_read_only_a_link_in_the_place_of_a_log_is_not_followe
     finally:
         subprocess.run(["mount", "-o", "remount,rw", str(machine.home)], check=True)
         machine.end()
+
+
+def test_what_is_to_be_erased_is_erased_on_a_full_disk(machine, small_disk):
+    """With the room of a file that the daily upkeep keeps for it."""
+    data = machine.home / "yaad"
+    small_disk(data)
+    machine.live()
+    shop = Shop.new(machine, files=1)
+    secret = shop.ask("remember", text="The door of the shop opens with 4711")["id"]
+    shop.ask("upkeep")
+    assert (data / "reserve").exists()
+    fill(data)
+
+    shop.ask("erase", id=secret)
+
+    assert not (data / "reserve").exists()
+    stored = b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
+    assert b"opens with 4711" not in stored
+    (data / "filler").unlink()
+    shop.ask("upkeep")
+    assert (data / "reserve").exists()

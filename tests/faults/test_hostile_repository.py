@@ -6,15 +6,12 @@ all of it at once stands in one repository, and the real daemon and the real com
 
 import json
 import os
-import shutil
 import subprocess
 
 import pytest
-from living_daemon import SOAK, Shop, source
+from living_daemon import Shop, source
 from refusals import refusal
 from waiting import wait_until
-
-from yaadwatch.model.errors import YaadError
 
 SECRET = "what stands in a private file of the person"
 DRIVERS = {
@@ -234,37 +231,3 @@ def test_the_trap_works(hostile, trap):
     subprocess.run(["git", "status"], cwd=hostile.root, capture_output=True, timeout=60)
 
     assert traces(trap) != []
-
-
-def tried(shop, verb):
-    """Ask for `verb`; return the code of the error, or ''."""
-    try:
-        shop.ask(verb)
-    except YaadError as error:
-        return error.code.value
-    return ""
-
-
-def test_one_in_which_every_piece_of_git_is_odd_is_refused_or_read_and_nothing_hangs(machine, trap):
-    """A pipe, a folder or a link to somewhere else in the place of each file of git."""
-    machine.live(YAAD_GIT_TIMEOUT_MS="1000")
-    for piece in ("HEAD", "config", "index", "packed-refs", "info/exclude", "refs/heads/main"):
-        for kind in ("pipe", "folder", "device") if SOAK or piece == "index" else ("pipe",):
-            shop = Shop(machine.home / "odd" / f"{piece.replace('/', '-')}-{kind}", machine)
-            shop.commit("first", {"a.py": "a = 1\n"})
-            path = shop.root / ".git" / piece
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if path.exists():
-                path.unlink()
-            if kind == "pipe":
-                os.mkfifo(path)
-            elif kind == "folder":
-                path.mkdir()
-            else:
-                path.symlink_to("/dev/zero")
-            for verb in ("add", "stale", "remove"):
-                told = tried(shop, verb)
-                assert told != "internal", (piece, kind, verb)
-            shutil.rmtree(shop.root)
-    assert machine.answers()
-    assert machine.logged("service.crashed") == 0

@@ -115,9 +115,9 @@ def opens(machine):
     }
 
 
-def ask_all(shop):
+def ask_all(shop, asked=ASKED):
     """Ask what people and agents ask; it may be refused, in time and in words."""
-    for verb, fields in ASKED:
+    for verb, fields in asked:
         began = time.monotonic()
         with contextlib.suppress(YaadError):
             shop.ask(verb, **fields)
@@ -164,6 +164,10 @@ def test_nobody_waits_for_what_stands_where_a_file_was(traced):
     for shop in shops.values():
         shop.edit(0, 9)
         wait_until(lambda shop=shop: 0 in shop.flags(), f"a flag in {shop.root.name}")
+    for shop, _, place in each(shops):
+        put(shop, place, pipe)
+    for shop in shops.values():
+        ask_all(shop, [("remove", {})])
     assert machine.logged("service.crashed") == 0
     assert "Traceback" not in machine.log()
 

@@ -509,3 +509,16 @@ def test_request_whose_id_is_in_use_is_answered_after_the_first(served):
         answers = [agent.hear() for _ in range(3)]
         assert [one["id"] for one in answers] == [8, 8, 8]
         assert all(one["result"]["tools"] for one in answers)
+
+
+@pytest.mark.parametrize(
+    "twice", ['"id": 1, "id": 8', '"id": 8, "method": "x"', '"id": 8, "a": 1, "a": 2']
+)
+def test_line_with_a_name_twice_is_answered(served, twice):
+    with Agent() as agent:
+        agent.shake_hands()
+
+        agent.send(f'{{"jsonrpc": "2.0", {twice}, "method": "ping"}}\n'.encode())
+
+        assert agent.hear()["error"]["code"] == -32700
+        assert agent.answer(9, "ping")["result"] == {}

@@ -3,6 +3,7 @@
 The file is opened without following a link, and checked to be in place before each write.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -98,6 +99,12 @@ def _is_damage(error: BaseException | None) -> bool:
 def is_unwritable(error: YaadError) -> bool:
     """Return whether `error` means a file that is readable but not writable."""
     return isinstance(error.__cause__, apsw.FullError | apsw.ReadOnlyError)
+
+
+def is_no_room(error: YaadError) -> bool:
+    """Return whether `error` means a full disk."""
+    cause = error.__cause__
+    return isinstance(cause, apsw.FullError) or getattr(cause, "errno", 0) == errno.ENOSPC
 
 
 def unavailable(message: str, hint: str = "") -> YaadError:

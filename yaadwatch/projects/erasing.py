@@ -18,7 +18,7 @@ from yaadwatch.api.messages.memories import Erase
 from yaadwatch.db import authority, erasing, history, nodes, projects, sessions
 from yaadwatch.db.database import Database
 from yaadwatch.db.erasing import INSTEAD
-from yaadwatch.db.files import DAMAGED, Connection
+from yaadwatch.db.files import DAMAGED, Connection, is_no_room
 from yaadwatch.memory import changes, gaps, lessons, visibility
 from yaadwatch.model import events
 from yaadwatch.model.errors import Code, YaadError
@@ -128,6 +128,16 @@ def erase(home: Home, call: Call, ask: Erase) -> dict[str, object]:
             when a person's own file says it, or a block cannot be written now; UNAVAILABLE when a
             copy or the store cannot be rewritten (some may be rewritten; erase it again).
     """
+    try:
+        return _erased(home, call, ask)
+    except YaadError as error:
+        if not is_no_room(error) or not places.reserve().exists():
+            raise
+        places.reserve().unlink()  # the daily upkeep makes it again, once there is room
+        return _erased(home, call, ask)
+
+
+def _erased(home: Home, call: Call, ask: Erase) -> dict[str, object]:
     with shelves(home, call) as both:
         held = _find(both, ask.id)
         db, place = held.db, _place(held.shelf)

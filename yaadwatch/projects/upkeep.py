@@ -8,7 +8,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Final
 
+from yaadwatch import places
 from yaadwatch.api.messages.memories import Upkeep
 from yaadwatch.db import authority, edges, fulltext, history, nodes
 from yaadwatch.db.database import Database
@@ -20,7 +22,12 @@ from yaadwatch.model.events import Event
 from yaadwatch.model.memories import NOT_GIVEN, THINGS, Node
 from yaadwatch.model.settings import UPKEEP_BATCH, Settings
 from yaadwatch.projects.row_import import NamedStore, for_each_store, raise_failures
+from yaadwatch.system import files
 from yaadwatch.workspace.workspace import Call, Home
+
+RESERVE_BYTES_MIN: Final = 1024 * 1024
+RESERVE_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Erasing writes a store once more, and its log."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,14 +67,18 @@ def run(
     accepted: a wrong clock or lost times are more likely.
     """
     done = UpkeepResult()
+    sizes = [RESERVE_BYTES_MIN]
 
     def keep(store: NamedStore) -> None:
         if not dry_run:
             _write_down(home, store)
+            sizes.append(2 * store.db.path.stat().st_size)
         if unused or _is_used(store.db, home.clock.now()):
             _upkeep_store(home, store, done, dry_run=dry_run, accept=accept)
 
     done.skipped += for_each_store(home, keep)
+    if not dry_run:
+        files.keep_reserve(places.reserve(), min(max(sizes), RESERVE_BYTES_MAX))
     return done
 
 

@@ -135,6 +135,21 @@ def replace_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
     _sync_folder(path.parent)
 
 
+def keep_reserve(path: Path, size: int) -> None:
+    """Make a file of at least `size` bytes, to be deleted when the disk is full.
+
+    None where the disk has less than ten times as much room, or the file cannot be written.
+    """
+    try:
+        if path.exists() and path.stat().st_size >= size:
+            return
+        room = os.statvfs(path.parent)
+        if room.f_bavail * room.f_frsize >= 10 * size:
+            replace_atomically(path, secrets.token_bytes(size))  # some disks store no zeros
+    except OSError:
+        return
+
+
 def free_name(path: str) -> str:
     """Return the first of `path`, `path`2, `path`3 ... at which nothing is."""
     names = (f"{path}{number if number > 1 else ''}" for number in itertools.count(1))
