@@ -7,8 +7,10 @@ group. Workers that embed: `tests/integration/test_embedding_worker.py` and
 
 import shutil
 import signal
+import subprocess
 import sys
 
+import psutil
 import pytest
 from living_daemon import Shop, carrying, required
 from waiting import wait_until
@@ -61,3 +63,33 @@ def test_a_client_that_is_told_to_stop_it_sees_it_end_with_all_it_had_started(ma
 
     assert machine.process.wait(100) == 0
     assert carrying(MARK, hanging) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_compared_a_large_repository_ends_with_the_daemon(machine, number):
+    machine.live()
+    shop = Shop.new(machine, files=2)
+    blob = shop.git("rev-parse", f"HEAD:{shop.path(0)}")
+    rows = "".join(f"100644 {blob}\tlib/{number:0100}.py\n" for number in range(2000))
+    shop.edit(1, 7)
+    shop.git("add", "-A")
+    subprocess.run(
+        ["git", "update-index", "--index-info"], cwd=shop.root, env=machine.env, input=rows.encode()
+    )
+    shop.git("commit", "-q", "-m", "large")
+    wait_until(lambda: shop.flags().keys() == {1}, "the flag")
+
+    comparing = [one for one in psutil.Process(machine.process.pid).children() if _compares(one)]
+    machine.process.send_signal(number)
+
+    assert comparing
+    machine.process.wait(100)
+    wait_until(lambda: not any(map(_compares, comparing)), "the end of the process")
+
+
+def _compares(process):
+    """Return whether a process runs, and runs large jobs."""
+    try:
+        return any("large_jobs" in word for word in process.cmdline())
+    except psutil.Error:
+        return False
