@@ -3,7 +3,7 @@
 import pytest
 from verb_world import FIVE_TRIES, NET, RETRY
 
-from yaadwatch.cli import offline
+from yaadwatch.cli import check_rules
 from yaadwatch.model.errors import Code, YaadError
 
 
@@ -109,7 +109,7 @@ def test_a_rule_of_a_file_is_false_for_the_daemon_as_long_as_it_is_for_check(sit
         assert "CLAUDE.md (line 3)" in error.message
 
     assert [row["id"] for row in site.stale()["stale"]] == [flag["id"]]
-    (found,) = offline.check(site.path, base="HEAD~1")["false"]
+    (found,) = check_rules.check(site.path, base="HEAD~1")["false"]
     assert found["line"] == 3
 
 

@@ -4,7 +4,7 @@ import pytest
 from refusals import refusal
 from verb_world import FIVE_TRIES, NET, RETRY
 
-from yaadwatch.cli import offline
+from yaadwatch.cli import check_rules
 from yaadwatch.model.errors import Code
 from yaadwatch.sessions import context
 
@@ -171,7 +171,7 @@ class TestShown:
         repo.commit("rules", {"CLAUDE.md": f"# Rules\n\n- {TRIES}, by `fetch_with_retry`\n"})
         renamed_and_changed(repo)
 
-        (found,) = offline.check(repo.path, base="HEAD~2")["false"]
+        (found,) = check_rules.check(repo.path, base="HEAD~2")["false"]
 
         assert found["suggestion"] == {"path": "src/http.py", "text": None, "also_changed": True}
 
