@@ -330,6 +330,15 @@ class TestSinceWritten:
 
         assert false(repo) == []
 
+    def test_an_everyday_word_is_no_package_behind_a_heading_in_bold_or_as_a_brand(self, repo):
+        declared = {"dependencies": dict.fromkeys(("run", "config", "github", "vite"), "1.0.0")}
+        repo.write("package.json", json.dumps(declared))
+        said = ("Run the linter first", "**Config pollution** is bad", "Look at GitHub", "Use Vite")
+        repo.add("CLAUDE.md", "# Rules\n\n" + "".join(f"- {one}\n" for one in said), "rules")
+        repo.add("package.json", json.dumps({"dependencies": {"ms": "1.0.0"}}), "other packages")
+
+        assert false(repo) == [("CLAUDE.md:6", "gone")]
+
     def test_a_plain_word_means_a_function_or_type_and_no_key_or_variable(self, repo):
         repo.write("ui/run.config.ts", "export default { e2e: { base: 1 } };\n")
         repo.write("tools/bump.mjs", "const [major] = version;\nexport function stamp() {}\n")

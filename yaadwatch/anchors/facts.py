@@ -128,9 +128,15 @@ _SHORT_LETTERS_MIN: Final = 5
 _LETTERS_MIN: Final = 3
 """A shorter name is too often something else."""
 _SECOND_WORD: Final = re.compile(r" ([A-Z][\w.]{1,60})(?<!\.)")
-_BEGINS: Final = frozenset((". ", "! ", "? ", ": ", "- ", "* ", "\n"))
-"""What stands before the first word of a sentence, which has a capital letter anyway."""
+_BEGINS: Final = (". ", "! ", "? ", ": ", "- ", "* ", "> ", "\n", "*", "_", "(", '"', "|", "| ")
+"""What stands before the first word of a sentence, which has a capital letter anyway: also behind
+a heading, and of words in bold.
+"""
 # Packages that are called like an everyday word count in backticks only.
+_BRANDS: Final = frozenset(
+    ("apple", "aws", "azure", "github", "gitlab", "google", "java", "linux", "microsoft", "python")
+)
+"""Words that mean no package in capital letters either."""
 _WORDS: Final = word_set(
     """
     account action actions active admin agent agents alias ansi api app apps archive archiver
@@ -480,8 +486,8 @@ def named(
             continue
         if key == NPM and _REGISTRY.match(text, match.end()):
             continue
-        begins = match.start() == 0 or text[match.start() - 2 : match.start()] in _BEGINS
-        is_name = name != lower and not name.isupper() and not begins
+        begins = match.start() == 0 or text.endswith(_BEGINS, 0, match.start())
+        is_name = name != lower and not (name.isupper() or begins or lower in _BRANDS)
         letters_min = _SHORT_LETTERS_MIN if key in short else _LETTERS_MIN
         is_word = lower in _WORDS or (len(lower) < letters_min and lower not in _MANAGERS)
         if not is_word or is_name or _is_ticked(match):
