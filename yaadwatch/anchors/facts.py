@@ -97,6 +97,7 @@ _HOOK = re.compile(r"^[ \t-]{0,12}id:[ \t]{0,4}([\w-]{2,60})", re.MULTILINE)
 _MAVEN_PART = re.compile(r"<(?:dependency|plugin|parent)>")
 _MAVEN_NAME = re.compile(r"<artifactId>([\w.-]{1,100})</artifactId>")
 _INVALID: Final = (ValueError, AttributeError, RecursionError, KeyError)
+_CHARS_MAX: Final = 512 * 1024
 _LINE_CHARS_MAX: Final = 10_000
 """A file with a longer line is no manifest that a person wrote; parsers take long over it."""
 
@@ -285,12 +286,13 @@ def _packages(name: str, text: str) -> Mapping[str, str]:
 
 
 def _require_plain(text: str) -> None:
-    """Refuse a text with a line that is too long, or with the marks of an unfinished merge.
+    """Refuse a text that is too long, as is a line of it, or has the marks of an unfinished merge.
 
     Raises:
         ValueError: it has one.
     """
-    if "<<<<<<< " in text or max(map(len, text.split("\n"))) > _LINE_CHARS_MAX:
+    is_long = len(text) > _CHARS_MAX or max(map(len, text.split("\n"))) > _LINE_CHARS_MAX
+    if is_long or "<<<<<<< " in text:
         raise ValueError("no manifest has such lines")
 
 
