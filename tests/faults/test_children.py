@@ -70,19 +70,18 @@ def test_a_process_that_compared_a_large_repository_ends_with_the_daemon(machine
     machine.live()
     shop = Shop.new(machine, files=2)
     blob = shop.git("rev-parse", f"HEAD:{shop.path(0)}")
-    rows = "".join(f"100644 {blob}\tlib/{number:0100}.py\n" for number in range(2000))
+    rows = "".join(f"100644 {blob}\tlib/{name:0100}.py\n" for name in range(2000))
     shop.edit(1, 7)
     shop.git("add", "-A")
     subprocess.run(
         ["git", "update-index", "--index-info"], cwd=shop.root, env=machine.env, input=rows.encode()
     )
     shop.git("commit", "-q", "-m", "large")
-    wait_until(lambda: shop.flags().keys() == {1}, "the flag")
+    daemon = psutil.Process(machine.process.pid)
+    comparing = wait_until(lambda: list(filter(_compares, daemon.children())), "the process")
 
-    comparing = [one for one in psutil.Process(machine.process.pid).children() if _compares(one)]
-    machine.process.send_signal(number)
+    daemon.send_signal(number)
 
-    assert comparing
     machine.process.wait(100)
     wait_until(lambda: not any(map(_compares, comparing)), "the end of the process")
 
