@@ -299,8 +299,9 @@ def seconds(parse, text, enough_s):
 
 def grows(parse, unit, size):
     """Return whether the time grows faster than the text."""
-    whole = seconds(parse, unit * (size // len(unit)), ENOUGH_S)
-    if whole < ENOUGH_S:
+    enough_s = ENOUGH_S * size / 8192
+    whole = seconds(parse, unit * (size // len(unit)), enough_s)
+    if whole < enough_s:
         return False
     return whole > GROWTH_MAX * seconds(parse, unit * (size // 4 // len(unit)), 0)
 
