@@ -365,9 +365,9 @@ def mentions(text: str) -> Mentions:
         paths |= dict.fromkeys(_paths(code, quoted=True))
     for code in spans:
         span = _PLACEHOLDER.sub(" ", code)
-        if not span.startswith("mcp__"):
-            names |= dict.fromkeys(_names(span, quoted=len(code.split()) == 1))
-        found = [] if _FOREIGN.match(span) else _WORD.findall(span)
+        span = "" if _FOREIGN.match(span) else span
+        names |= dict.fromkeys(_names(span, quoted=len(code.split()) == 1))
+        found = _WORD.findall(span)
         short = len(span.split()) <= _SPAN_WORDS_MAX
         words |= dict.fromkeys(word for word in found if short or not word.isalpha())
         runs |= dict.fromkeys(commands(code))
