@@ -339,6 +339,16 @@ class TestSinceWritten:
 
         assert false(repo) == [("CLAUDE.md:6", "gone")]
 
+    def test_a_package_of_which_a_part_is_still_declared_is_not_gone(self, repo):
+        declared = '[package]\nname = "shop"\n\n[dependencies]\ntree-sitter = "0.26"\n'
+        repo.write("Cargo.toml", declared)
+        repo.add("CLAUDE.md", "- The sources of tree-sitter need a C compiler\n", "rules")
+        repo.add("Cargo.toml", declared.replace("sitter =", "sitter-bash ="), "a part")
+        assert false(repo) == []
+
+        repo.add("Cargo.toml", declared.replace("tree-sitter =", "logos ="), "another one")
+        assert false(repo) == [("CLAUDE.md:1", "gone")]
+
     def test_a_plain_word_means_a_function_or_type_and_no_key_or_variable(self, repo):
         repo.write("ui/run.config.ts", "export default { e2e: { base: 1 } };\n")
         repo.write("tools/bump.mjs", "const [major] = version;\nexport function stamp() {}\n")

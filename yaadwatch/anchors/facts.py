@@ -307,9 +307,10 @@ def needs_text(name: str) -> bool:
 
 
 def is_among(name: str, declared: Iterable[str]) -> bool:
-    """Return whether a name, or one of its family (`eslint-plugin-x`), is declared."""
+    """Return whether a name, or one of its family, is declared: `tree-sitter-bash` is one."""
     return any(
-        name == one or name in _JOINTS.split(one) or name in short_names(one) for one in declared
+        name == one or f"-{name}-" in f"-{_JOINTS.sub('-', one)}-" or name in short_names(one)
+        for one in declared
     )
 
 
