@@ -106,3 +106,22 @@ def test_an_error_of_another_process_says_what_it_said_there(error):
     assert type(found) is type(error)
     assert (found.code, found.message, found.hint) == (error.code, error.message, error.hint)
     assert str(found) == str(error)
+
+
+def test_a_process_that_was_killed_while_it_rested_costs_no_try(jobs, tmp_path):
+    first = jobs.run("next", print)
+    os.kill(first, signal.SIGKILL)
+    wait_until(lambda: not alive(first), "its end")
+
+    second = jobs.run((str(tmp_path / "once"), 1), print)
+
+    assert jobs.pids == [second]
+
+
+def test_a_process_that_hangs_is_given_up_on(jobs, monkeypatch):
+    monkeypatch.setattr(job_processes, "SILENT_S", 0.2)
+    pid = jobs.run("next", print)
+    os.kill(pid, signal.SIGSTOP)
+
+    assert jobs.run("again", print) != pid
+    assert not alive(pid)

@@ -57,10 +57,10 @@ _LOCKS: Final = {
     "lerna.json": "lerna",
     "biome.json": "biome",
     "biome.jsonc": "biome",
-    "tox.ini": "tox",
+    **dict.fromkeys(("tox.ini", "tox.toml"), "tox"),
     "noxfile.py": "nox",
-    "justfile": "just",
-    "Taskfile.yml": "task",
+    **dict.fromkeys(("justfile", "Justfile", ".justfile"), "just"),
+    **dict.fromkeys(("Taskfile.yml", "Taskfile.yaml"), "task"),
     "dprint.json": "dprint",
     **dict.fromkeys((".golangci.yml", ".golangci.yaml", ".golangci.toml"), "golangci-lint"),
     **dict.fromkeys((".goreleaser.yml", ".goreleaser.yaml"), "goreleaser"),
@@ -96,6 +96,7 @@ _MODULE = re.compile(
 _HOOK = re.compile(r"^[ \t-]{0,12}id:[ \t]{0,4}([\w-]{2,60})", re.MULTILINE)
 _MAVEN_PART = re.compile(r"<(?:dependency|plugin|parent)>")
 _MAVEN_NAME = re.compile(r"<artifactId>([\w.-]{1,100})</artifactId>")
+_DECLARING_ENDINGS: Final = (".gradle", ".gradle.kts", ".toml", ".cfg", ".gemspec")
 _INVALID: Final = (ValueError, AttributeError, RecursionError, KeyError)
 _CHARS_MAX: Final = 512 * 1024
 _LINE_CHARS_MAX: Final = 10_000
@@ -109,7 +110,8 @@ def plain_name(name: str) -> str:
 
 _DENIED: Final = re.compile(
     r"(?i)\b(?:never|not|no|avoid|don['’]t|instead of|rather than|without|from|than|unlike|was|were"
-    r"|legacy|former|deprecated|drop|dropped|removed?|replaced?|replaces)[\s`*_(]{1,4}"
+    r"|legacy|former|deprecated|migrat\w{1,3}|deleted?|removing|still see|drop|dropped|removed?"
+    r"|replaced?|replaces)[\s`*_(]{1,4}"
     r"(?:[\w'-]{1,20}[\s`*_(]{1,4}){0,2}\Z"
 )
 """Text before a name that is not used, or no longer."""
@@ -304,6 +306,15 @@ def rivals(name: str) -> frozenset[str]:
 def needs_text(name: str) -> bool:
     """Return whether what a file of this name declares depends on its content."""
     return name in _READERS or name in _TOOL_FILES
+
+
+def may_declare(path: str) -> bool:
+    """Return whether a file may declare packages in a form that is not read: no lock file does."""
+    name = path.rpartition("/")[2]
+    if name in _LOCKS and not needs_text(name):
+        return name == "pnpm-workspace.yaml"
+    is_list = name.endswith((".txt", ".in")) and "requirements" in path
+    return is_list or name in DECLARING or name.endswith(_DECLARING_ENDINGS)
 
 
 def is_among(name: str, declared: Iterable[str]) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from yaadwatch.cli.stale import now_at
+from yaadwatch.cli.terminal import harmless
 from yaadwatch.places import VERSION
 
 Row = dict[str, Any]
@@ -50,7 +51,8 @@ def _command(kind: str, message: str, found: Row | None = None) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    lines = "\n".join(map(harmless, text.split("\n")))
+    return lines.replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

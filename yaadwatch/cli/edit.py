@@ -212,14 +212,20 @@ def _of_cause(args: Namespace, client: "Client") -> list[str]:
     """Return the ids of the memories whose flags have the named commit as their newest cause.
 
     Raises:
-        YaadError: not_found, when there is none.
+        YaadError: not_found, when there is none; conflict, when it may be several commits.
     """
     if args.cause is None:
         return []
     flagged = client.call("stale", check=False)["stale"]
-    found = [short(one["id"]) for one in flagged if cause(one).startswith(args.cause.lower())]
-    if found and args.cause:
-        return found
+    found = [one for one in flagged if args.cause and cause(one).startswith(args.cause.lower())]
+    if len({cause(one) for one in found}) > 1:
+        raise YaadError(
+            Code.CONFLICT,
+            f"{args.cause} is the beginning of several commits; nothing was changed.",
+            hint="Give more of its id. Flags with their commits: yaadwatch stale",
+        )
+    if found:
+        return [short(one["id"]) for one in found]
     raise YaadError(
         Code.NOT_FOUND,
         f"No flag has commit {args.cause} as its newest cause; nothing was changed.",

@@ -34,7 +34,7 @@ def facts(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
         terminal.line(f"{quoted_name(row['name'])}{value}", where, indent=2, hang=4)
         for memory in row["memories"]:
             terminal.line(*named(memory), indent=4, hang=14)
-    if not answer["facts"]:
+    if not answer["facts"] and not answer["packages"]:
         terminal.line("Nothing here declares what the project is made of.")
     if answer["more"]:
         terminal.line(f"and {answer['more']} more; name a folder to see them")

@@ -197,9 +197,16 @@ def _of_cause(flags: Sequence[Flag], commit: str) -> list[Flag]:
     """Return the flags whose newest cause is a commit.
 
     Raises:
-        YaadError: NOT_FOUND when there is none.
+        YaadError: NOT_FOUND when there is none; CONFLICT when it may be several commits.
     """
-    found = [flag for flag in flags if commit and flag.cause.startswith(commit.lower())]
+    found = [flag for flag in flags if flag.cause.startswith(commit.lower())]
+    causes = {flag.cause for flag in found}
+    if len(causes) > 1:
+        raise YaadError(
+            Code.CONFLICT,
+            f"{commit} is the beginning of {len(causes)} commits; nothing was changed.",
+            hint="Give more of its id. Flags with their commits: yaadwatch stale",
+        )
     if found:
         return found
     raise YaadError(

@@ -23,14 +23,14 @@ from yaadwatch import places
 from yaadwatch.api.messages.memories import Context
 from yaadwatch.db import authority, edges, history, nodes, projects, sessions, visibility
 from yaadwatch.db.files import Connection
-from yaadwatch.db.visibility import by_work, seen_from
+from yaadwatch.db.visibility import View, by_work, seen_from
 from yaadwatch.memory import contradictions, flags, gaps, lessons, views
 from yaadwatch.memory.flags import said_places
 from yaadwatch.memory.visibility import Work, view_of
 from yaadwatch.model.anchors import Flag
 from yaadwatch.model.errors import YaadError
 from yaadwatch.model.limits import DOING, NORMAL, PROJECT, UNFINISHED, short_id
-from yaadwatch.model.memories import Node
+from yaadwatch.model.memories import HOT, Node
 from yaadwatch.model.projects import Authority
 from yaadwatch.model.settings import Settings
 from yaadwatch.recall import brief, recall
@@ -153,7 +153,7 @@ def compose(
         if not recall.is_answered(home, there, gap.text or "", now)
     ]
     comparing = views.comparing_row(home, space)
-    own = _own_rules(home, space, now)
+    own = _own_rules(home, space, view, now)
     return [
         brief.compose(
             **parts,
@@ -169,11 +169,11 @@ def compose(
     ]
 
 
-def _own_rules(home: Home, space: Space, now: datetime) -> list[Statement]:
+def _own_rules(home: Home, space: Space, view: View | None, now: datetime) -> list[Statement]:
     """Return a person's rules for all projects, the most important first.
 
-    One that the project says, too, or that has the key of one of its memories, is left out, and so
-    is what no person approved.
+    One that the project says, too, or that has the key of one of its rules, is left out, and so is
+    what no person approved. An agent's unapproved word takes no rule of a person out.
     """
 
     def of_user(conn: Connection) -> tuple[list[Node], Mapping[str, Authority]]:
@@ -187,17 +187,18 @@ def _own_rules(home: Home, space: Space, now: datetime) -> list[Statement]:
         return sorted(living, key=lambda one: (not one.pinned, -left[one.id], one.id)), whose
 
     def is_shadowed(conn: Connection, node: Node) -> bool:
-        same = nodes.by_key(conn, PROJECT, node.key) if node.key is not None else None
-        return (
-            same is not None
-            or nodes.by_hash(conn, PROJECT, node.text_hash, thing=False) is not None
-        )
+        same = [nodes.by_hash(conn, PROJECT, node.text_hash, thing=False)]
+        if node.key is not None:
+            same.append(nodes.by_key(conn, PROJECT, node.key))
+        shown = {one.id for one in same if one is not None and (one.pinned or one.tier == HOT)}
+        shown -= visibility.hidden(conn)
+        return any(not one.is_unverified for one in authority.of_nodes(conn, shown).values())
 
     own, whose = home.user.read(of_user)
     return [
         Statement(id=node.id, text=node.text, summary=node.summary, whose=whose[node.id])
         for node in own
-        if not space.db.read(is_shadowed, node)
+        if not space.db.read(seen_from, view, is_shadowed, node)
     ]
 
 

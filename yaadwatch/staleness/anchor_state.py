@@ -32,8 +32,6 @@ FOLLOWED_MAX = 8
 """Files followed through the history one by one, where a comparison shows no renames."""
 WIDE = 25
 """Uses from which the current count decides: single uses of so common a name come and go."""
-CAME_MAX = 3
-"""Packages that came where one went and are named; of more, none says what took its place."""
 PARTS_MAX = 64
 """Files of a folder that are read for the content of the file that became it."""
 INCLUDED_MAX = 32
@@ -462,50 +460,9 @@ def _defining_target(anchor: Anchor, place: str, view: View) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _see_declared(anchor: Anchor, view: View, head: AtHead) -> Seen:
-    """Return whether any file of the project still declares a package or a tool."""
-    found = view.find(anchor.path)
-    if found is not None and found.blob == anchor.blob:
-        return Seen(place=anchor.path, same_bytes=True, span=Span.SAME)
-    moved = file_state.see(replace(anchor, method=Method.FILE), view, head)
-    if moved.unknown:
-        return moved
-    every = file_state.declaring_files(view)
-    if every is None:
-        return Seen(place=anchor.path, span=Span.SAME)
-    every += [moved.place] if moved.place is not None else []
-    now = {path: file_state.declared_in(view, path) for path in every}
-    valid = [found for found in now.values() if found is not None]
-    rivals = facts.rivals(anchor.name)
-    rival = sorted({name for one in valid for name in rivals & one.names})
-    if (rivals and not rival) or any(
-        facts.is_among(anchor.name, one.names | one.beside) for one in valid
-    ):
-        return Seen(place=anchor.path, span=Span.SAME)
-    for path in (path for path in every if now[path] is None):
-        if path == anchor.path or anchor.name.encode() in (view.read(path) or b"").lower():
-            return Seen(unknown=f"{as_name(path)} is not valid at the moment")
-    is_package = anchor.path.rpartition("/")[2] in facts.PACKAGE_FILES
-    if not (is_package or rivals) and any(
-        file_state.is_code(path) for path in view.using(anchor.name)
-    ):
-        return Seen(place=anchor.path, span=Span.SAME)
-    came = rival or _declared_since(anchor, now.get(anchor.path), head)
-    place = anchor.path if found is not None else None
-    return Seen(place=place, span=Span.MISSING, instead=", ".join(came[:CAME_MAX]))
-
-
-def _declared_since(anchor: Anchor, now: facts.Declared | None, head: AtHead) -> list[str]:
-    """Return what the anchored file declares and did not; [] where that is too much to tell."""
-    said = (head.history.read_blob(anchor.blob) if anchor.blob else None) or b""
-    then = facts.declared(anchor.path.rpartition("/")[2], said.decode("utf-8", "replace"))
-    new = sorted(now.names - then.names) if now is not None and then is not None else []
-    return new if len(new) <= CAME_MAX else []
-
-
 def _see_value(anchor: Anchor, view: View, head: AtHead) -> Seen:
     if anchor.is_declared:
-        return _see_declared(anchor, view, head)
+        return file_state.see_declared(anchor, view, head)
     text, seen = _text(anchor, view, head)
     if text is None:
         is_lost = anchor.is_members and seen.place is None

@@ -20,6 +20,8 @@ from yaadwatch.staleness.worktree import View, WorkTree
 from yaadwatch.text.quoting import as_name, as_names
 from yaadwatch.text.words import cached
 
+CAME_MAX = 3
+"""Packages that came where one went and are named; of more, none says what took its place."""
 _PROSE = (".md", ".mdx", ".markdown", ".rst", ".txt", ".adoc", ".org", ".csv", ".tsv", ".log")
 _NO_CODE = re.compile(
     r"(?i)(?:^|/)(?:licen[cs]e|copying|notice|authors|changelog|changes|codeowners)[^/]*$"
@@ -369,3 +371,63 @@ def of_pointer(anchor: Anchor, place: str, data: bytes, head: AtHead) -> Seen | 
     if then is not None and wanted in (hashlib.sha256(then).hexdigest(), object_id(then)):
         return Seen(place=place, same_bytes=True, span=Span.SAME, line=anchor.line)
     return Seen(unknown=f"the content of {as_name(place)} is in Git LFS and was not pulled")
+
+
+def see_declared(anchor: Anchor, view: View, head: AtHead) -> Seen:
+    """Return whether any file of the project still declares a package or a tool."""
+    found = view.find(anchor.path)
+    if found is not None and found.blob == anchor.blob:
+        return Seen(place=anchor.path, same_bytes=True, span=Span.SAME)
+    moved = see(replace(anchor, method=Method.FILE), view, head)
+    if moved.unknown:
+        return moved
+    every = declaring_files(view)
+    if every is None:
+        return Seen(place=anchor.path, span=Span.SAME)
+    every += [moved.place] if moved.place is not None else []
+    now = {path: declared_in(view, path) for path in every}
+    valid = [found for found in now.values() if found is not None]
+    rivals = facts.rivals(anchor.name)
+    near = [
+        one for path, one in now.items() if one is not None and _is_at_or_above(path, anchor.path)
+    ]
+    rival = sorted({name for one in near for name in rivals & one.names})
+    if (rivals and not rival) or any(
+        facts.is_among(anchor.name, one.names | one.beside) for one in valid
+    ):
+        return Seen(place=anchor.path, span=Span.SAME)
+    for path in (path for path in every if now[path] is None):
+        if path == anchor.path or anchor.name.encode() in (view.read(path) or b"").lower():
+            return Seen(unknown=f"{as_name(path)} is not valid at the moment")
+    if not rivals and _is_in_use(anchor, view):
+        return Seen(place=anchor.path, span=Span.SAME)
+    came = rival or _declared_since(anchor, now.get(anchor.path), head)
+    place = anchor.path if found is not None else None
+    return Seen(place=place, span=Span.MISSING, instead=", ".join(came[:CAME_MAX]))
+
+
+def _is_at_or_above(path: str, other: str) -> bool:
+    """Return whether a file is in the folder of another one, or above it."""
+    folder = path.rpartition("/")[0]
+    return not folder or other.startswith(f"{folder}/")
+
+
+def _is_in_use(anchor: Anchor, view: View) -> bool:
+    """Return whether something else still speaks of what a file declared.
+
+    Of a tool any code does; of a package any file in which a project may declare one in a form that
+    is not read.
+    """
+    name = anchor.name
+    is_package = anchor.path.rpartition("/")[2] in facts.PACKAGE_FILES
+    speaks = facts.may_declare if is_package else is_code
+    written = {name, name.replace("-", "_"), name.replace("-", ".")}
+    return any(speaks(path) for word in written for path in view.using(word))
+
+
+def _declared_since(anchor: Anchor, now: facts.Declared | None, head: AtHead) -> list[str]:
+    """Return what the anchored file declares and did not; [] where that is too much to tell."""
+    said = (head.history.read_blob(anchor.blob) if anchor.blob else None) or b""
+    then = facts.declared(anchor.path.rpartition("/")[2], said.decode("utf-8", "replace"))
+    new = sorted(now.names - then.names) if now is not None and then is not None else []
+    return new if len(new) <= CAME_MAX else []

@@ -6,10 +6,11 @@ standard output, all pickled. It ends with us, because its standard input closes
 
 import contextlib
 import pickle
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from yaadwatch.model.errors import Code, YaadError
@@ -18,6 +19,10 @@ AT_ONCE: Final = 2
 """Processes; a further job waits."""
 IDLE_S: Final = 30.0
 """After this long without a job a process ends: bursts of commits share one."""
+END_S: Final = 5.0
+"""A process has so long to end by itself, and as long to end when it is killed."""
+SILENT_S: Final = 600.0
+"""A process that neither notes nor answers anything for so long is killed."""
 TRIES: Final = 2
 """Processes that a job may lose before it fails."""
 
@@ -53,6 +58,9 @@ class JobProcesses:
                 except (OSError, EOFError, pickle.UnpicklingError):
                     status = self._end(process)
                     continue
+                except BaseException:
+                    self._end(process)
+                    raise
                 self._leave(process)
                 if error is not None:
                     raise error
@@ -84,10 +92,12 @@ class JobProcesses:
                 raise YaadError(
                     Code.UNAVAILABLE, "The daemon is stopping; nothing was changed.", "Ask again."
                 )
-            if self._idle:
+            while self._idle:
                 process, timer = self._idle.pop()
                 timer.cancel()
-                return process
+                if process.poll() is None:
+                    return process
+                self._running.discard(process)  # killed while it rested: no job was lost with it
             process = subprocess.Popen(
                 self._command,
                 cwd="/",
@@ -116,13 +126,21 @@ class JobProcesses:
             self._end(process)
 
     def _end(self, process: "subprocess.Popen[bytes]") -> int:
-        """Close the pipes of a process and return its exit status, once it has ended."""
+        """Close the pipes of a process and return its exit status, once it has ended.
+
+        One that waits for a dead disk may not even be killed; then it is left.
+        """
         for pipe in filter(None, (process.stdin, process.stdout)):
             with contextlib.suppress(OSError):
                 pipe.close()
         with self._lock:
             self._running.discard(process)
-        return process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(END_S)
+        process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(END_S)
+        return -signal.SIGKILL
 
 
 def _ask(
@@ -130,11 +148,24 @@ def _ask(
 ) -> tuple[Any, Exception | None]:
     assert process.stdin is not None  # noqa: S101  (both are pipes)
     assert process.stdout is not None  # noqa: S101
-    process.stdin.write(data)
-    process.stdin.flush()
+    with _killed_when_silent(process):
+        process.stdin.write(data)
+        process.stdin.flush()
     while True:
-        what, found = pickle.load(process.stdout)  # noqa: S301  (written by our own process)
+        with _killed_when_silent(process):
+            what, found = pickle.load(process.stdout)  # noqa: S301  (written by our own process)
         if what == "note":
             hear(found)
         else:
             return (found, None) if what == "answer" else (None, found)
+
+
+@contextlib.contextmanager
+def _killed_when_silent(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    timer = threading.Timer(SILENT_S, process.kill)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

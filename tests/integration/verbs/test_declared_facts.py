@@ -239,6 +239,38 @@ KEPT = {
         "The jar of billing is built by CI",
         {"pom.xml": POM.format(JACKSON).replace("billing", "invoices")},
     ),
+    "a form that is not read": (
+        {"build.gradle": 'implementation "com.squareup.okhttp3:okhttp:4.0.0"\n'},
+        "Requests are made with okhttp",
+        {"build.gradle": "implementation group: 'com.squareup.okhttp3', name: 'okhttp'\n"},
+    ),
+    "another file of requirements": (
+        {"requirements.txt": "httpx\n"},
+        "Requests are made with httpx",
+        {"requirements.txt": "-r requirements/base.txt\n", "requirements/base.txt": "httpx\n"},
+    ),
+    "scripts that run it": (
+        {"package.json": manifest(devDependencies={"vitest": "1"})},
+        "Tests run with vitest",
+        {"package.json": manifest(devDependencies={"@nx/vite": "1"}, scripts={"t": "vitest run"})},
+    ),
+    "a file of another name": (
+        {"tox.ini": "[tox]\n", "setup.py": "\n"},
+        "Run all of it with tox",
+        {"tox.toml": "env_list = []\n"},
+        "tox.ini",
+    ),
+    "a rival below": (
+        {"package-lock.json": "{}", "package.json": manifest()},
+        "Install with npm",
+        {"package.json": manifest(private=True), "docs/pnpm-lock.yaml": "x: 1\n"},
+        "package-lock.json",
+    ),
+    "a rule about its end": (
+        ZOD,
+        "Migrate zod schemas to valibot",
+        {"package.json": manifest(dependencies={"valibot": "1"})},
+    ),
     "a runtime": (
         {"package.json": manifest(engines={"node": ">=20"})},
         "Runs on node in production",

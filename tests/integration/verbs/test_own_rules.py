@@ -52,6 +52,16 @@ def test_what_an_agent_says_or_a_person_gave_up_is_no_rule_of_theirs(repo):
     assert told(repo, "agent:claude") == ["- Always answer in German"]
 
 
+def test_an_agents_word_takes_none_of_them_out(repo):
+    keep(repo, "Never push to main without asking", key="style")
+    keep(repo, TABS)
+    call = Call(folder=repo.path, origin="agent:claude")
+    remember.remember(repo.home, call, text="Push to main freely", key="style", kind="convention")
+    remember.remember(repo.home, call, text=TABS, tier=3)
+
+    assert set(told(repo)) == {"- Never push to main without asking", f"- {TABS}"}
+
+
 def test_they_take_no_room_from_what_the_project_says(repo):
     for at in range(60):
         keep(repo, f"Always weigh rule {at} of mine with care before any file is written at all")

@@ -42,6 +42,16 @@ def test_all_that_one_commit_flagged_are_confirmed():
     assert "Confirmed" in ran.out
 
 
+def test_a_beginning_of_several_commits_confirms_nothing():
+    flagged = [of_commit(ID, "5711" * 10), of_commit(f"{ID[:-8]}00000000", "57aa" * 10)]
+
+    ran = command("confirm", "--cause", "57", answers={"stale": {"stale": flagged}})
+
+    assert ran.status != 0
+    assert "beginning of several commits" in ran.err
+    assert [call for call, _ in ran.calls] == ["stale"]
+
+
 @pytest.mark.parametrize("given", [(), ("--cause", "5711"), ("--cause", "")])
 def test_no_memory_is_confirmed_that_nobody_named(given):
     ran = command("confirm", *given, answers={"stale": {"stale": [of_commit(ID, "abcd" * 10)]}})
