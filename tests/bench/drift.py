@@ -68,7 +68,7 @@ class Project:
         )
         if done.returncode not in (0, 1):
             raise RuntimeError(done.stderr)
-        found = {int(line) for line in re.findall(r"CLAUDE\.md:(\d+):", done.stdout)}
+        found = {int(line) for line in re.findall(r"CLAUDE\.md:(\d+)\b", done.stdout)}
         return [one for at, one in enumerate(self.told["says"], 3) if at in found]
 
 

@@ -55,7 +55,7 @@ class Installation:
         (self.home / ".yaad" / "log").mkdir(parents=True)
         for name in ("api", "client", "model"):
             shutil.copytree(PACKAGE / name, self.package / name)
-        for name in ("__init__.py", "places.py"):
+        for name in ("__init__.py", "places.py", "plain_files.py"):
             shutil.copy(PACKAGE / name, self.package / name)
 
     @property

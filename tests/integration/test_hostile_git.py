@@ -67,7 +67,7 @@ def victim(first_victim, tmp_path, environment):
     return repo
 
 
-QUIET = frozenset(("remember", "remembered", "searched", "root_commit"))
+QUIET = frozenset(("reads_here", "remember", "remembered", "searched", "root_commit"))
 """Calls that return nothing where a repository is refused."""
 
 
@@ -140,6 +140,9 @@ def ask_everything(repo, runner):
         "tips_above": lambda: opened.tips_above(first),
         "stray": lambda: opened.stray([first, last]),
         "made": lambda: opened.made(last, "--max-count=1"),
+        "link_at": lambda: opened.link_at(last, "moved.py"),
+        "reads_here": lambda: opened.reads_here(last),
+        "tracked_where": lambda: opened.tracked_where(lambda path: path.endswith(".py")),
         "is_replaced_by": lambda: opened.is_replaced_by(first, last),
     }
     public = {name for name, _ in inspect.getmembers(Repository, inspect.isfunction)}

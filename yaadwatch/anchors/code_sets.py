@@ -71,6 +71,8 @@ _UNION: Final = re.compile(
     r"([\"'][^\"'\n]{1,80}[\"'](?:\s{0,40}\|\s{0,4}[\"'][^\"'\n]{1,80}[\"']){1,100})"
 )
 _WORDS: Final = re.compile(r"\b(\w{1,80})[ \t]{0,4}=[ \t]{0,4}%[wi][\[(]([^\])%]{1,4000})[\])]")
+_NOT_BUILT: Final = re.compile(r"#\[(?:cfg\(test\)|doc\(hidden\))\]\s{0,40}\w{1,80}")
+"""A member that is only there for tests, or is no part of what others see."""
 _QUOTED: Final = re.compile(r"[\"']([^\"'\n]{1,80})[\"']")
 _CLASS: Final = re.compile(
     r"^class[ \t]{1,4}(\w{1,80})\([^()\n]{0,100}(?:Enum|Flag)\b[^()\n]{0,60}\):"
@@ -143,6 +145,7 @@ def _found(path: str, source: str) -> Iterator[CodeSet]:
             yield CodeSet("lines", name, tuple(dict.fromkeys(pattern.findall(source))))
             return
     sort = "rust" if path.endswith(".rs") else "hash" if path.endswith(_HASH) else "slash"
+    source = _NOT_BUILT.sub("", source) if sort == "rust" else source
     yield from _Scan(_tokens(source, sort), is_go=path.endswith(".go")).sets()
     for name, members in _WORDS.findall(source) if path.endswith(".rb") else ():
         yield CodeSet("array", name, tuple(members.split()))
@@ -164,7 +167,8 @@ def _python_enums(source: str) -> Iterator[CodeSet]:
         if begun is not None:
             name, members, depth = begun[1], [], 0
         elif name and (found := _ASSIGNED.match(line, inside)) and inside == (depth or inside):
-            members, depth = [*members, found[1]], inside
+            value, depth = line[found.end() :].partition("#")[0].strip(), inside
+            members += [found[1]] if value not in members else []  # else another name of that
 
 
 def _of_settings(root: "Node", source: bytes) -> Iterator[CodeSet]:
@@ -387,6 +391,8 @@ class _Scan:
                 frame.subject = before.text.rpartition(".")[2]
             elif sign == "=" and before.kind == "name":
                 frame.subject = frame.subject if self._is_typed(at) else before.text
+        elif sign in "&|?" and frame.sort == "array" and frame.first:
+            frame.sort = ""  # a member by a condition
         elif sign in "*." and frame.sort == "array" and not frame.first and not frame.has_begun:
             frame.sort = "" if frame.opening != "{" or sign == "." else frame.sort
 
@@ -438,13 +444,17 @@ class _Scan:
 
 
 def with_member(found: Iterable[CodeSet], wanted: CodeSet) -> CodeSet | None:
-    """Return the set that has become `wanted`; the one of its name, else the one most like it."""
+    """Return the set that has become `wanted`; the one of its name, else the one most like it.
+
+    One without half of its members is another set, or writes them in another way.
+    """
     alike = []
     old = set(map(member, wanted.members))
     for one in found:
-        if one.sort == wanted.sort and one.name == wanted.name:
-            return one
         shared = old & set(map(member, one.members))
-        if one.sort == wanted.sort and 2 * len(shared) >= len(old) and shared:
-            alike.append(one)
+        if one.sort != wanted.sort or not shared or 2 * len(shared) < len(old):
+            continue
+        if one.name == wanted.name:
+            return one
+        alike.append(one)
     return alike[0] if len(alike) == 1 else None

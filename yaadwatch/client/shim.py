@@ -50,7 +50,7 @@ _UNDECIDED = (
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 WIDE_READS = {
     "yaad_graph": ("traverse", "graph_stats", "export"),
-    "yaad_curate": ("show", "history", "claims", "contradictions", "gaps"),
+    "yaad_curate": ("show", "history", "claims", "contradictions", "facts", "gaps"),
 }
 """What of the wide tools changes nothing: the rest of them is asked once."""
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"

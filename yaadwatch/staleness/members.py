@@ -28,7 +28,7 @@ NAMED_MAX: Final = 4
 """Files and folders of a text that are looked through."""
 _CHARS_MAX: Final = 4_000
 """Characters of a set's members that an anchor keeps."""
-_NO_MODULES: Final = word_set("__init__ __main__ index mod lib main conftest setup readme")
+_NO_MODULES: Final = word_set("__init__ __main__ index mod lib main base conftest setup readme")
 """Files of a folder that hold it together, and are not counted."""
 _TESTS: Final = re.compile(r"(?i)(?:^|/)(?:tests?|specs?|__tests__|e2e|bench(?:mark)?s?)/")
 _TEST: Final = ("test_", "_test", ".test", ".spec", ".stories", "_spec", ".d")
@@ -190,7 +190,7 @@ def folder_sets(view: View, folder: str) -> list[CodeSet]:
         stem, dot, ending = first.rpartition(".")
         if slash:
             below[first] = None
-        elif dot and stem and stem.lower() not in _NO_MODULES:
+        elif dot and stem and stem[:1] != "_" and stem.lower() not in _NO_MODULES:
             endings[ending].append(stem)
     found = [CodeSet(_FOLDER, "*/", tuple(one for one in below if one[:1] not in "._"))]
     for ending, stems in endings.items():

@@ -6,6 +6,7 @@ from yaadwatch.staleness import stale
 
 TOOLS = "".join(f'  s.tool("{name}", f);\n' for name in "abc")
 SERVER = f"export function registerTools(s) {{\n{TOOLS}}}\n"
+KINDS = "pub enum Kind {\n    Tcp,\n    Udp,\n    Unix,\n}\n"
 ENUM = "class Role(StrEnum):\n    ADMIN = 'admin'\n    EDITOR = 'editor'\n    VIEWER = 'viewer'\n"
 LANGUAGES = 'LANGUAGES: Final = (\n    "python",\n    "go",  # 1.22\n    "rust",\n)\n'
 COMPOSE = "services:\n  web:\n    image: a\n  db:\n    image: b\n  cache:\n    image: c\n"
@@ -146,6 +147,7 @@ def test_a_set_that_is_no_longer_as_stated_is_flagged(repo, before, said, after,
     assert row["evidence"][0]["commit"]["subject"] == "the change"
 
 
+ENUM = "class State(Enum):\n    OPEN = 1\n    DONE = 2\n    ERROR = 3\n"
 SILENT = [
     # a formatter, a comment, another order, another value
     (
@@ -202,6 +204,29 @@ SILENT = [
     # a test, or a file that holds a folder together, is no module
     (MODULES, "`src/modules/` has 3 modules.", {"src/modules/test_auth.py": "x = 1\n"}),
     (MODULES, "`src/modules/` has 3 modules.", {"src/modules/README.md": "x\n"}),
+    (MODULES, "`src/modules/` has 3 modules.", {"src/modules/_util.py": "x = 1\n"}),
+    (MODULES, "`src/modules/` has 3 modules.", {"src/modules/base.py": "x = 1\n"}),
+    # the same members, written in another way, or one that has another name, or is not built
+    (
+        {"a.py": LANGUAGES},
+        "The languages in `a.py` are python, go and rust.",
+        {"a.py": "LANGUAGES = (L_PYTHON, L_GO, L_RUST)\n"},
+    ),
+    (
+        {"v.ts": "export const plugins = ['alpha', 'beta', 'gamma'];\n"},
+        "The plugins in `v.ts` are alpha, beta and gamma.",
+        {"v.ts": "export const plugins = ['alpha', 'beta', 'gamma', isDev && 'delta'];\n"},
+    ),
+    (
+        {"s.py": ENUM},
+        "The states in `s.py` are open, done and error.",
+        {"s.py": ENUM + "    ERR = ERROR\n"},
+    ),
+    (
+        {"k.rs": KINDS},
+        "`Kind` in `k.rs` has three kinds.",
+        {"k.rs": KINDS.replace("}", "    #[cfg(test)]\n    Fake,\n}")},
+    ),
     # what is worked out, or broken at the moment, has no known size
     (
         {"a.py": LANGUAGES},
