@@ -411,7 +411,7 @@ def test_the_number_in_its_own_place_holds(repo, old, new):
     [
         ("`load` waits 30 s", "a.ts", "function load() { wait(30, x); }", "wait(30", "wait(45"),
         ("`Load` is retried twice", "a.go", "func Load() { retry(u, 2); }", "u, 2", "u, 4"),
-        ("`load` is tried twice", "a.js", "const load = {tries: 2, size: 9};", "s: 2", "s: 4"),
+        ("`PAGES` is tried twice", "a.js", "const PAGES = {tries: 2, size: 9};", "s: 2", "s: 4"),
         ("`load` is tried twice", "a.rs", "fn load() { let tries: u32 = 2; }", "= 2", "= 4"),
         ("`load` is tried twice", "A.java", "class A { void load() { int tries = 2; } }", "2", "4"),
     ],
