@@ -729,5 +729,6 @@ def test_rules_that_one_commit_made_false_in_one_way_are_told_together(repo):
     ran = check(repo)
 
     assert ran.out.count("    src/net.py is now src/http.py\n") == 1
-    assert "    the same in AGENTS.md:4, AGENTS.md:6\n" in ran.out
+    assert "\nAGENTS.md:4: the same: Follow `src/net.py`: Close what is open\n" in ran.out
+    assert "\nAGENTS.md:6: the same: " in ran.out
     assert "4 rules may be false" in ran.out

@@ -154,8 +154,8 @@ def _print_findings(answer: "Answer", terminal: Terminal) -> None:
             if text:
                 terminal.line(what, styled(str(text), "green"), indent=4)
                 break
-        if others:
-            terminal.line(f"the same in {', '.join(map(_place, others))}", indent=4)
+        for other in others:
+            terminal.line(styled(_place(other), "bold"), f": the same: {other['text']}", hang=4)
         terminal.gap()
     for unknown in answer["unknown"]:
         terminal.line(f"{_place(unknown)}: could not be judged: {unknown['reason']}", hang=4)
