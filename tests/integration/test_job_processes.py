@@ -119,7 +119,7 @@ def test_a_process_that_was_killed_while_it_rested_costs_no_try(jobs, tmp_path):
 
 
 def test_a_process_that_hangs_is_given_up_on(jobs, monkeypatch):
-    monkeypatch.setattr(job_processes, "SILENT_S", 0.2)
+    monkeypatch.setattr(job_processes, "SILENT_S", 5.0)  # a new one begins in less
     pid = jobs.run("next", print)
     os.kill(pid, signal.SIGSTOP)
 

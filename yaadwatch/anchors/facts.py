@@ -96,7 +96,7 @@ _MODULE = re.compile(
 _HOOK = re.compile(r"^[ \t-]{0,12}id:[ \t]{0,4}([\w-]{2,60})", re.MULTILINE)
 _MAVEN_PART = re.compile(r"<(?:dependency|plugin|parent)>")
 _MAVEN_NAME = re.compile(r"<artifactId>([\w.-]{1,100})</artifactId>")
-_DECLARING_ENDINGS: Final = (".gradle", ".gradle.kts", ".toml", ".cfg", ".gemspec")
+_DECLARING_ENDINGS: Final = (".gradle", ".gradle.kts", ".toml", ".cfg", ".ini", ".gemspec")
 _INVALID: Final = (ValueError, AttributeError, RecursionError, KeyError)
 _CHARS_MAX: Final = 512 * 1024
 _LINE_CHARS_MAX: Final = 10_000
@@ -209,8 +209,8 @@ class Declared:
     """What one file declares, as plain names.
 
     `names` are packages, package managers and tools. `beside` is what else it names: the project
-    itself, runtimes, tools by their settings only. Nobody's text is tied to one of these, but none
-    of them is said to be gone.
+    itself, runtimes, tools by their settings only. No text is tied to one of these, and
+    none of them is called gone.
     """
 
     names: frozenset[str]
@@ -311,10 +311,10 @@ def needs_text(name: str) -> bool:
 def may_declare(path: str) -> bool:
     """Return whether a file may declare packages in a form that is not read: no lock file does."""
     name = path.rpartition("/")[2]
-    if name in _LOCKS and not needs_text(name):
-        return name == "pnpm-workspace.yaml"
+    is_lock = "lock" in name or name == "npm-shrinkwrap.json"
     is_list = name.endswith((".txt", ".in")) and "requirements" in path
-    return is_list or name in DECLARING or name.endswith(_DECLARING_ENDINGS)
+    may = is_list or name in DECLARING or name.endswith(_DECLARING_ENDINGS)
+    return may and not is_lock
 
 
 def is_among(name: str, declared: Iterable[str]) -> bool:

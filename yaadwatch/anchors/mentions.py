@@ -26,7 +26,7 @@ _EXAMPLE_OF_WRONG = re.compile(
     r"(?i)\b(?:do not|don['’]t|never|avoid)\b[^.!?()\n]{0,200}"
     r"\((?:for (?:example|instance)|e\.g\.|such as|like)[,:]?\s([^()\n]{1,400})\)"
 )
-"""What nobody is to write: "do not put untrusted input into commands (for example, `echo $x`)"."""
+"""What is not to be written: "never put input into commands (for example, `echo $x`)"."""
 _TO_USE = (
     r"(?:(?:us(?:e|ing)|call(?:ing)?|pass(?:ing)?|import(?:ing)?|rely(?:ing)? on|reach(?:ing)? for"
     r"|the|an?|any|your own|raw|plain|bare|old|legacy|direct|manual|hand-written|deprecated)"

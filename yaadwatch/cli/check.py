@@ -105,7 +105,7 @@ def _nothing_staged(head: str) -> "Answer":
 def check(answer: "Answer", terminal: Terminal, args: Namespace) -> None:
     """Fail when a rule of your agent files is false.
 
-    Works in any clone: it needs no daemon and no set-up, and leaves no file behind.
+    Works in any clone: it needs no daemon and no set-up, and changes no file.
     Each rule of CLAUDE.md, AGENTS.md and their like is compared with the code of
     the commit that gave it its words. With --base or --staged, only what that
     change makes false is a finding; a rule that it adds or rewords is not judged.

@@ -34,8 +34,11 @@ def facts(answer: "Answer", terminal: Terminal, _: Namespace) -> None:
         terminal.line(f"{quoted_name(row['name'])}{value}", where, indent=2, hang=4)
         for memory in row["memories"]:
             terminal.line(*named(memory), indent=4, hang=14)
-    if not answer["facts"] and not answer["packages"]:
-        terminal.line("Nothing here declares what the project is made of.")
+    if not answer["facts"]:
+        packages = answer["packages"]
+        none = "Nothing here declares what the project is made of."
+        listed = f"{count(packages, 'package')} declared, and no memory rests on one; see: --all"
+        terminal.line(listed if packages else none)
     if answer["more"]:
         terminal.line(f"and {answer['more']} more; name a folder to see them")
     for path in answer["invalid"]:

@@ -390,9 +390,9 @@ def _together(memories: Sequence[FlaggedMemory], under: str, commit: str) -> str
     """Return the one line about memories that one commit moved."""
     moves = Counter(as_line(_newest(one)[-1].summary) for one in memories)
     (example, _), *more = moves.most_common()
-    alike = f", and {len(more)} alike" if more else ""
+    others = f", and {len(more)} more" if more else ""
     accept = f"yaadwatch reanchor --cause {commit.partition(',')[0]}"
-    return f"{under} {len(memories)} memories moved ({example}{alike}). Accept all: {accept}"
+    return f"{under} {len(memories)} memories moved ({example}{others}). Accept all: {accept}"
 
 
 def _alone(memory: FlaggedMemory) -> list[str]:

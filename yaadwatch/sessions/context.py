@@ -186,20 +186,28 @@ def _own_rules(home: Home, space: Space, view: View | None, now: datetime) -> li
         left = flags.confidences(conn, living, home.settings, now)
         return sorted(living, key=lambda one: (not one.pinned, -left[one.id], one.id)), whose
 
-    def is_shadowed(conn: Connection, node: Node) -> bool:
-        same = [nodes.by_hash(conn, PROJECT, node.text_hash, thing=False)]
-        if node.key is not None:
-            same.append(nodes.by_key(conn, PROJECT, node.key))
-        shown = {one.id for one in same if one is not None and (one.pinned or one.tier == HOT)}
-        shown -= visibility.hidden(conn)
-        return any(not one.is_unverified for one in authority.of_nodes(conn, shown).values())
+    def shadowed(conn: Connection, own: Sequence[Node]) -> set[str]:
+        same = {node.id: _same_in_project(conn, node) for node in own}
+        ids = set().union(*same.values()) - visibility.hidden(conn)
+        whose = authority.of_nodes(conn, ids)
+        holding = {one for one in ids if not whose[one].is_unverified}
+        return {node for node, others in same.items() if others & holding}
 
     own, whose = home.user.read(of_user)
+    left_out = space.db.read(seen_from, view, shadowed, own)
     return [
         Statement(id=node.id, text=node.text, summary=node.summary, whose=whose[node.id])
         for node in own
-        if not space.db.read(seen_from, view, is_shadowed, node)
+        if node.id not in left_out
     ]
+
+
+def _same_in_project(conn: Connection, own: Node) -> set[str]:
+    """Return the rules of a project with the words or the key of a person's own rule."""
+    found = [nodes.by_hash(conn, PROJECT, own.text_hash, thing=False)]
+    if own.key is not None:
+        found.append(nodes.by_key(conn, PROJECT, own.key))
+    return {one.id for one in found if one is not None and (one.pinned or one.tier == HOT)}
 
 
 def _agent_of(origin: str) -> Agent | None:

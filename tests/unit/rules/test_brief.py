@@ -97,7 +97,7 @@ def test_what_one_commit_moved_is_one_line():
     assert told.text.splitlines()[3:] == [
         (
             '- Since 9f8e7d6c, 2026-11-21, "Drop old": 15 memories moved (renamed old/1.py to'
-            " new/1.py, and 14 alike). Accept all: yaadwatch reanchor --cause 9f8e7d6c"
+            " new/1.py, and 14 more). Accept all: yaadwatch reanchor --cause 9f8e7d6c"
         ),
         '- gone: "`parse` is in old" (00000020)',
         '  - removed it (9f8e7d6c, 2026-11-21, "Drop old")',
