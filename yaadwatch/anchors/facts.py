@@ -313,7 +313,8 @@ def may_declare(path: str) -> bool:
     name = path.rpartition("/")[2]
     is_lock = "lock" in name or name == "npm-shrinkwrap.json"
     is_list = name.endswith((".txt", ".in")) and "requirements" in path
-    may = is_list or name in DECLARING or name.endswith(_DECLARING_ENDINGS)
+    is_build = name.startswith(("Dockerfile", "Containerfile", "Makefile"))
+    may = is_list or is_build or name in DECLARING or name.endswith(_DECLARING_ENDINGS)
     return may and not is_lock
 
 

@@ -399,7 +399,7 @@ def see_declared(anchor: Anchor, view: View, head: AtHead) -> Seen:
     for path in (path for path in every if now[path] is None):
         if path == anchor.path or anchor.name.encode() in (view.read(path) or b"").lower():
             return Seen(unknown=f"{as_name(path)} is not valid at the moment")
-    if not rivals and _is_in_use(anchor, view):
+    if not rivals and _is_in_use(anchor, view, is_elsewhere=moved.place not in (None, anchor.path)):
         return Seen(place=anchor.path, span=Span.SAME)
     came = rival or _declared_since(anchor, now.get(anchor.path), head)
     place = anchor.path if found is not None else None
@@ -412,14 +412,16 @@ def _is_at_or_above(path: str, other: str) -> bool:
     return not folder or other.startswith(f"{folder}/")
 
 
-def _is_in_use(anchor: Anchor, view: View) -> bool:
+def _is_in_use(anchor: Anchor, view: View, *, is_elsewhere: bool) -> bool:
     """Return whether something else still speaks of what a file declared.
 
-    Of a tool any code does; of a package any file in which a project may declare one in a form that
-    is not read.
+    Of a tool any code does, and its own file where that is elsewhere; of a package any file in
+    which a project may declare one in a form that is not read.
     """
     name = anchor.name
     is_package = anchor.path.rpartition("/")[2] in facts.PACKAGE_FILES
+    if not is_package and is_elsewhere:
+        return True
     speaks = facts.may_declare if is_package else is_code
     written = {name, name.replace("-", "_"), name.replace("-", ".")}
     return any(speaks(path) for word in written for path in view.using(word))

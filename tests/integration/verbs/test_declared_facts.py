@@ -249,6 +249,24 @@ KEPT = {
         "Requests are made with httpx",
         {"requirements.txt": "-r requirements/base.txt\n", "requirements/base.txt": "httpx\n"},
     ),
+    "an image that installs it": (
+        {"requirements.txt": "gunicorn\n"},
+        "The API is served by gunicorn",
+        {"requirements.txt": "uvloop\n", "Dockerfile": "RUN pip install gunicorn==22\n"},
+    ),
+    "an environment of another tool": (
+        {"requirements.txt": "polars\n"},
+        "Tables are read with polars",
+        {
+            "requirements.txt": "# see environment.yml\n",
+            "environment.yml": "dependencies:\n- polars\n",
+        },
+    ),
+    "dependencies of a test environment": (
+        {"requirements-test.txt": "hypothesis\n"},
+        "Laws are tested with hypothesis",
+        {"requirements-test.txt": "\n", "tox.ini": "[testenv]\ndeps = hypothesis\n"},
+    ),
     "scripts that run it": (
         {"package.json": manifest(devDependencies={"vitest": "1"})},
         "Tests run with vitest",
@@ -259,6 +277,12 @@ KEPT = {
         "Run all of it with tox",
         {"tox.toml": "env_list = []\n"},
         "tox.ini",
+    ),
+    "a file that was renamed": (
+        {"Jenkinsfile": "pipeline { agent any }\n", "a.py": "\n"},
+        "Deploys go through Jenkins",
+        {"ci/release.Jenkinsfile": "pipeline { agent any }\n"},
+        "Jenkinsfile",
     ),
     "a rival below": (
         {"package-lock.json": "{}", "package.json": manifest()},
